@@ -9,6 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 
@@ -52,6 +53,7 @@ from ctxrank.indexer.records.sessions import (
 )
 from ctxrank.indexer.records.unconfirmed import unconfirmed_name
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.store.blocklist import SESSION
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import put_setting, read_column, read_setting, read_value, size_of
 from ctxrank.indexer.store.hook_settings import CONVERSATIONS, HookSettings, hook_settings
@@ -72,6 +74,7 @@ _MOST_CONFIRMATIONS = 5
 _LEFT_OUT = {
     "of_other_projects": "steps of other projects",
     "too_old": "older steps",
+    "purged": "steps of purged sessions",
     "lines_skipped": "lines that are no transcript's",
     "files_unread": "files that cannot be read",
 }
@@ -190,6 +193,7 @@ class _Importer:
         self._top = os.path.realpath(store.location.root)
         self._oldest = oldest
         self._project = project_in_force(store.primary, None, None)
+        self._blocklist = store.blocklist()
         self._injected = injected_lines(store.primary)
         self._sessions: dict[str, Session] = {}
         self._repaired: dict[str, _Failure] = {}  # by instance: those that this import ended
@@ -225,10 +229,13 @@ class _Importer:
             return
         # What an earlier import brought in is read again where a failure or a call of that time still waits.
         for failed in (one for one in story.failures() if one.end > seen):
-            self._keep_failure(failed)
+            with suppress(UsageError):  # it was purged, or its session has a name that none can have
+                self._keep_failure(failed)
         for message in (one for one in story.messages if one.end > seen):
-            self._keep_message(message)
-        self._keep_conversation(story, seen)
+            with suppress(UsageError):  # as above
+                self._keep_message(message)
+        with suppress(UsageError):  # as above
+            self._keep_conversation(story, seen)
         waiting = [place for place in (reader.unanswered(), story.waits_from()) if place is not None]
         resume = min(waiting, default=reader.offset)
         if reader.offset - resume > _MAX_BACK_BYTES:
@@ -240,8 +247,11 @@ class _Importer:
         """What is new in a file, of this project and not too old."""
         story = Story()
         for step in reader.steps():
-            if not (step.where.session and is_inside(self._top, os.path.normpath(step.where.cwd))):
+            session = step.where.session
+            if not (session and session.isprintable() and is_inside(self._top, os.path.normpath(step.where.cwd))):
                 self.counts["of_other_projects"] += 1
+            elif self._blocklist.holds(SESSION, session):
+                self.counts["purged"] += 1
             elif step.at_us < self._oldest:
                 self.counts["too_old"] += 1
             else:
@@ -352,8 +362,9 @@ class _Importer:
                     entitle(change, name, self._runner, title_of(prompt.text, self._mode))
         for where, paths in story.changed.items():
             if has_session(self._store.primary, where.session):
+                session = self._session(where)
                 with self._store.write() as change:
-                    note_changed(change, self._session(where).id, self._names(where, paths))
+                    note_changed(change, session.id, self._names(where, paths))
         answers = [one for one in story.messages if one.is_last and not one.where.agent]
         for said in sorted((*prompts, *answers), key=lambda one: one.end) if is_kept else ():
             if said.end > seen:
@@ -361,7 +372,8 @@ class _Importer:
 
     def _names(self, where: Where, paths: Iterable[str]) -> list[str]:
         """Files by their paths from the root, without those that lie elsewhere or whose path holds a secret."""
-        whole = (os.path.realpath(os.path.join(where.cwd, path)) for path in paths)
+        joined = (os.path.join(where.cwd, path) for path in paths)
+        whole = (os.path.realpath(path) for path in joined if path.isprintable())
         names = (os.path.relpath(path, self._top) for path in whole if is_inside(self._top, path))
         return [name for name in names if without_secret(name, self._mode) == name]
 
@@ -379,27 +391,28 @@ class _Importer:
             return
         repairs = list(self._repairs())
         for instance, failure in self._repaired.items():
-            chosen = fix_of(instance, repairs)
-            if chosen:
-                self._learn(failure, ", then ".join(text for _, text in chosen), [key for key, _ in chosen], repairs)
+            if fix := fix_of(instance, repairs):
+                with suppress(UsageError):  # the error was purged
+                    self._learn(failure, fix, repairs)
 
-    def _learn(self, failure: _Failure, solution: str, keys: list[str], repairs: list[Known]) -> None:
-        query = "SELECT solution FROM error_patterns WHERE id = ?"
+    def _learn(self, failure: _Failure, fix: list[tuple[str, str]], repairs: list[Known]) -> None:
+        """Keep a fix, confirmed by each repair that has it, unless a person said another one."""
+        solution = ", then ".join(text for _, text in fix)
         id_ = self._save(failure, f"{RAN_NEXT}{solution}")
-        known = read_value(self._store.primary, query, (id_,), str) or ""
+        primary = self._store.primary
+        known = read_value(primary, "SELECT solution FROM error_patterns WHERE id = ?", (id_,), str) or ""
         if known.startswith(RAN_NEXT):
             id_ = self._save(failure, solution, is_final=True)
         elif known != solution:
-            return  # a person's own
+            return
+        keys = {key for key, _ in fix}
         seen = sum(
             repair.instance == failure.signature.instance
-            and set(keys) <= {key for key, _ in (*repair.actions, *repair.others)}
+            and keys <= {key for key, _ in (*repair.actions, *repair.others)}
             for repair in repairs
         )
-        confirmed = read_value(
-            self._store.primary, "SELECT confirmations FROM error_patterns WHERE id = ?", (id_,), int
-        )
-        for _ in range(min(seen, _MOST_CONFIRMATIONS) - (confirmed or 0)):
+        confirmed = read_value(primary, "SELECT confirmations FROM error_patterns WHERE id = ?", (id_,), int) or 0
+        for _ in range(min(seen, _MOST_CONFIRMATIONS) - confirmed):
             confirm(self._store, id_, has_helped=True)
         self.counts["fixes"] += 1
 

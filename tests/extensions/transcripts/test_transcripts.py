@@ -19,7 +19,9 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.solutions import RAN_NEXT
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.privacy import retention
+from ctxrank.indexer.records.conversations import read_conversation
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
+from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.records.unconfirmed import is_unconfirmed
 
 _DAY = "2026-11-20T10:{:02}:{:02}.000Z"
@@ -273,6 +275,44 @@ def test_a_line_that_is_cut_off_waits_and_strange_ones_are_counted(runner: Runne
     assert (counts["entries"], counts["lines_skipped"]) == (0, 1)
     runner.write("one", whole[60:])
     assert runner.bring()["entries"] == 1
+
+
+def test_what_was_purged_stays_out_and_all_else_comes_in(runner: Runner) -> None:
+    def fail_and_mend(session: str) -> None:
+        runner.bash(session, "python app.py", _MISSING, failed=True)
+        runner.bash(session, "pip install pyyaml")
+        runner.bash(session, "python app.py")
+
+    fail_and_mend("one")
+    runner.say("two", "Everything works now, the tests of the whole project are green.")
+    runner.bring()
+    for what in ({"document": "error:1"}, {"session": "two"}):
+        ask(runner.call, "purge", what)
+    runner.say("two", "Everything works now, for it is the tests that were wrong.")
+    for session in ("three", "four"):
+        fail_and_mend(session)
+        runner.say(session, "Everything works now, and this is said in the last session alone.")
+    counts = runner.bring()
+    assert (counts["files"], counts["purged"], counts["sessions"], counts["entries"]) == (3, 1, 2, 1)
+    assert runner.fix() is None
+
+
+def test_a_session_that_has_only_changed_files_since_the_last_import_is_no_error(runner: Runner) -> None:
+    runner.repair("one")
+    runner.bring()
+    for path in (f"{runner.root}/a.py", f"{runner.root}/b\0.py"):
+        runner.tool("one", "Write", {"file_path": path, "content": "x = 1"})
+    assert runner.bring()["files"] == 1
+    with open_store(runner.call.db) as store:
+        assert read_conversation(store.primary, find_session(store.primary, "one").id).changed == ("a.py",)
+
+
+def test_a_name_that_no_session_can_have_keeps_no_other_session_out(runner: Runner) -> None:
+    for session in ("x" * 300, "line\nline", "nul\0"):
+        lines = [runner.line(session, "assistant", "A text that is long enough to be kept in the store.")]
+        runner.write("strange", *lines)
+    runner.repair("usual")
+    assert runner.bring()["sessions"] == 1
 
 
 def test_lines_of_megabytes_are_read(runner: Runner) -> None:
