@@ -11,6 +11,7 @@ from ctxrank.extensions.links.closure import reach
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.sync import sync_tree
 from ctxrank.extensions.links.tree import ArtifactTree, require_tree
+from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
@@ -87,9 +88,13 @@ def _number(count: int, noun: str) -> str:
 def _trace(call: Call, path: str) -> Reply:
     """Find the artifacts that govern a file; 1 where none does."""
     with call.open() as store:
-        tree = require_tree(store.location)
-        wanted = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), path), tree.folder)
-        wanted = contained_path(tree.folder, wanted)
+        folder, name = os.path.split(os.path.abspath(path))
+        folder = os.path.realpath(folder)
+        # The nearest tree above the file, which may be a part of a monorepo; out of the project nothing is looked at.
+        tree = require_tree(
+            store.location, folder if is_inside(os.path.realpath(store.location.root), folder) else None
+        )
+        wanted = contained_path(tree.folder, os.path.relpath(os.path.join(folder, name), tree.folder))
         sync_tree(store, tree, load_config(store).redaction_mode)
         graph = load_graph(store.primary, tree)
     text = read_text_file(tree.folder, wanted)

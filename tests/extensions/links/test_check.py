@@ -174,3 +174,18 @@ def test_trace_takes_paths_from_where_one_is_and_files_that_are_not_there_yet(
     assert (answer["path"], [one["id"] for one in answer["artifacts"]]) == ("src/new.py", ["SPEC-A-1", "NORM-A-1"])
     assert run(["check", "--trace", "../other.py"]) == 1
     assert run(["check", "--trace", "../../out.py"]) == 2
+
+
+def test_trace_looks_from_the_file_upwards_in_a_monorepo_and_through_a_link(
+    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = root / "packages" / "api"
+    write_artifact(part, "SPEC-API-1", "paths: [src/**]\n")
+    (root / "linked").symlink_to(part)
+    for path in ("packages/api/src/a.py", str(root / "linked" / "src" / "a.py")):
+        assert run(["check", "--trace", path, "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["path"], [one["id"] for one in answer["artifacts"]]) == ("src/a.py", ["SPEC-API-1"])
+    (root / "src" / "out.py").symlink_to(root.parent / "out.py")
+    assert run(["check", "--trace", "src/out.py"]) == 2
+    assert run(["check", "--trace", str(root.parent / "src" / "a.py")]) == 2
