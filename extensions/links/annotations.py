@@ -32,6 +32,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.lines import is_one_line
 
 TAGS = ("spec", "decision", "norm", "test")
 _PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".html", ".json", ".lock", ".svg", ".csv")
@@ -105,7 +106,9 @@ def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] =
     files = [
         entry
         for entry in entries
-        if isinstance(entry, FoundFile) and not blocklist.holds_path(shown_path(tree, entry.path))
+        if isinstance(entry, FoundFile)
+        and is_one_line(entry.path)
+        and not blocklist.holds_path(shown_path(tree, entry.path))
     ]
     code = (
         file

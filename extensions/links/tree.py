@@ -17,6 +17,7 @@ from ctxrank.indexer.files.walk import Selection, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import Location, upwards
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import is_one_line
 
 _PLACES = ("system/specs", "system/norms", "system/rationale", "work/tasks")
 # An ignore file does not hide an artifact. One that is too large to be read is met, so that `check` names it.
@@ -71,10 +72,8 @@ def list_files(tree: ArtifactTree) -> list[FoundFile]:
     found: list[FoundFile] = []
     for start, selection in starts:
         for entry in walk(tree.folder, start, selection):
-            if isinstance(entry, FoundFile):
-                # What a terminal would obey is no name for an artifact.
-                if entry.path.isprintable() or entry.path.rpartition("/")[2].isprintable():
-                    found.append(entry)
+            if isinstance(entry, FoundFile) and is_one_line(entry.path):  # as `index` takes files in
+                found.append(entry)
             elif isinstance(entry, Unreadable):  # what cannot be looked at is not gone
                 raise CtxrankError(f"{entry.path} cannot be read: {entry.reason}.", "Check its permissions.")
     return sorted(found)

@@ -189,3 +189,13 @@ def test_trace_looks_from_the_file_upwards_in_a_monorepo_and_through_a_link(
     (root / "src" / "out.py").symlink_to(root.parent / "out.py")
     assert run(["check", "--trace", "src/out.py"]) == 2
     assert run(["check", "--trace", str(root.parent / "src" / "a.py")]) == 2
+
+
+def test_a_path_that_is_no_line_is_no_artifact_and_has_no_annotation(root: Path, store: Store) -> None:
+    for name in ("two\nlines", "tab\t", "bold\x1b[1m"):
+        folder = root / ".contextia" / "system" / "specs" / name
+        folder.mkdir()
+        (folder / "a.md").write_text("---\nid: SPEC-B-1\ntitle: B\nstatus: current\n---\n")
+        (root / "src" / name).mkdir()
+        (root / "src" / name / "a.py").write_text("# @spec SPEC-GONE-1\n")
+    assert findings(store) == []
