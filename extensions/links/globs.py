@@ -21,6 +21,7 @@ from itertools import islice, takewhile
 
 from ctxrank.indexer.store.facets import without_dots
 
+MAX_PATTERN_CHARS = 1000  # whether two overlap takes as long as the product of their lengths
 MAX_ALTERNATIVES = 64  # braces multiply; what is beyond matches literally
 _WILD = re.compile(r"[*?\[{]")
 

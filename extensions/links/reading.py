@@ -7,6 +7,7 @@ line, and what can be read of the artifact stays.
 import re
 
 from ctxrank.extensions.links.artifact import FOLDER, ID, IDENTITY_ID, LINK_KINDS, TYPES, Link, LinkedArtifact
+from ctxrank.extensions.links.globs import MAX_PATTERN_CHARS
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.text.frontmatter import Problem, read_frontmatter
 from ctxrank.indexer.text.lines import one_line
@@ -62,6 +63,10 @@ def parse_artifact(path: str, text: str) -> LinkedArtifact:
         problems += (Problem("missing-required-field", 1, f"'{name}' is missing") for name in lacking)
     successor = re.search(ID, reader.text("superseded_by"))
     globs = (type_ == "norm" and reader.items("scope")) or reader.items("paths")
+    for glob, line in globs:
+        if len(glob) > MAX_PATTERN_CHARS:
+            message = f"a pattern of {len(glob):,} characters is left out: it may have {MAX_PATTERN_CHARS:,}"
+            problems.append(Problem("malformed-frontmatter", line, message))
     return LinkedArtifact(
         path,
         id_,
@@ -70,7 +75,7 @@ def parse_artifact(path: str, text: str) -> LinkedArtifact:
         status,
         successor[0] if successor else "",
         _links(reader),
-        tuple(glob for glob, _ in globs),
+        tuple(glob for glob, _ in globs if len(glob) <= MAX_PATTERN_CHARS),
         reader.fields(status),
         matter.body,
         tuple(problems),
@@ -132,7 +137,7 @@ class _Reader:
             value = value.get(name) if is_dict(value) else None
         if isinstance(value, str):
             # A comma inside braces belongs to a pattern.
-            texts = re.split(r",(?![^{}]*\})", value)
+            texts = re.findall(r"(?:\{[^{}]*\}|[^,])+", value)
             return [(text, self.line(path)) for part in texts if (text := one_line(part))]
         if not is_list(value):
             return []

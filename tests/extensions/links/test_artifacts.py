@@ -128,6 +128,23 @@ def test_a_heading_underlined_in_markdown_stays() -> None:
     assert safe("Title\n=====\n") == "Title\n=====\n"
 
 
+def test_a_pattern_that_is_too_long_is_reported_and_left_out() -> None:
+    found = parsed(f"id: SPEC-A-1\ntitle: A\nstatus: current\npaths:\n- {'a?' * 501}\n- src/**")
+    assert (found.globs, rules(found)) == (("src/**",), [("malformed-frontmatter", 6)])
+
+
+@each_row(
+    "text, wanted",
+    [
+        ("src/**, lib/*.{ts,tsx}", ("src/**", "lib/*.{ts,tsx}")),
+        ("{a,{b,c},d}", ("{a", "{b,c}", "d}")),
+        ("a{b,c", ("a{b", "c")),
+    ],
+)
+def test_a_list_as_text_is_cut_at_commas_outside_of_braces(text: str, wanted: tuple[str, ...]) -> None:
+    assert parsed(f"id: SPEC-A-1\ntitle: A\nstatus: current\npaths: '{text}'").globs == wanted
+
+
 @given(st.text(max_size=200), st.text(alphabet="= \t\n\r\x0b\x0c\x1b\x85\u2028\u2029\u202eSPEC:|", max_size=80))
 def test_no_text_forges_a_header(one: str, other: str) -> None:
     for text in (one, other, one + "\n" + other):
