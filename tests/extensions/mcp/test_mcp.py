@@ -202,7 +202,9 @@ def test_a_long_document_is_read_in_parts(call: Call, within: Within) -> None:
             parts.append(answer.structured_content["text"].split("\n\n", 1)[1])
             start = answer.structured_content["next_start"]
         whole = (await client.call_tool("read", {"id": "package:7", "max_tokens": 20000})).structured_content
+        least = (await client.call_tool("read", {"id": "package:7", "max_tokens": 100})).structured_content
         assert len(parts) > 1 and whole is not None
+        assert least is not None and least["next_start"] > 100  # a hundred characters at a time come to an end
         assert "".join(parts) == whole["text"].split("\n\n", 1)[1]
 
     within(call, ask)
@@ -213,6 +215,7 @@ def test_a_long_document_is_read_in_parts(call: Call, within: Within) -> None:
     [
         ("read", {"id": "package:999"}, "There is no package:999."),
         ("read", {"id": "no/such/file.md"}, "There is no document 'no/such/file.md'."),
+        ("read", {"id": "receipt:1"}, "There is no document 'receipt:1'."),
         ("read", {"id": ""}, "The id is empty."),
         ("confirm_fix", {"id": "error:99"}, "There is no error 99."),
         ("search", {"query": "x", "since": "when"}, "when"),

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import make_store
 
+from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.extensions.mcp.mcp import Served, described_server
 from ctxrank.extensions.mcp.protocol import Connection, Json, Method, Say
@@ -138,6 +140,16 @@ def test_half_a_character_in_an_argument_is_a_mistake_in_words(loaded: Location)
     for one in _answers(lines, Served(Call(db=loaded.primary), "mcp-test").methods()):
         text = one["result"]["content"][0]["text"]
         assert text and "Internal error" not in text and "Traceback" not in text, text
+
+
+def test_a_line_is_read_of_a_file_without_an_extension(tmp_path: Path) -> None:
+    (tmp_path / "makefile").write_text("build:\n\tcc x.c\n")
+    make_store(tmp_path).close()
+    call = Call(db=str(tmp_path / ".ctxrank" / "ctxrank.db"))
+    ask(call, "index", {})
+    asked = _asked("tools/call", name="read", arguments={"id": "makefile:2"})
+    (answer,) = _answers([asked], Served(call, "mcp-test").methods())
+    assert "cc x.c" in answer["result"]["content"][0]["text"]
 
 
 def test_calls_at_once_save_into_one_new_session(loaded: Location) -> None:
