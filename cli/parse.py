@@ -120,7 +120,7 @@ def _typed(value: object, type_: Type) -> object:
     if isinstance(type_, OneOf):
         return text if text in type_.words else None
     is_usable = not type_.is_folder or not os.path.exists(text) or (os.path.isdir(text) and os.access(text, os.R_OK))
-    return text if is_usable else None
+    return text if is_usable and "\0" not in text else None
 
 
 def whole_number(text: str) -> int | None:

@@ -94,4 +94,6 @@ def _meant(one: Parameter) -> str:
         return " ".join(["a whole number", *(f"{word} {bound}" for word, bound in bounds if bound is not None)])
     if isinstance(one.type, OneOf):
         return f"one of {', '.join(filter(None, one.type.words))}"
-    return "a list of texts" if one.is_many else "a folder" if isinstance(one.type, Path) else "a text"
+    if isinstance(one.type, Path):
+        return "a folder" if one.type.is_folder else "a path"
+    return "a list of texts" if one.is_many else "a text"

@@ -29,6 +29,9 @@ import anyio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from ctxrank.cli.agents.ask import command_of
+from ctxrank.extensions.mcp.serve import READING, WRITING
+
 _LIMIT_S = 60
 _LOCKED = "workers crash with 'database is locked' right after a deploy, the timeout is 30s"
 
@@ -108,6 +111,11 @@ def test_commands_are_answered_as_the_command_line_answers_them(
     assert status == 200 and answer["outcome"] in ("matched", "no_match")
 
 
+def test_what_is_served_is_a_command() -> None:
+    for name in READING | WRITING:
+        assert command_of(name).name == name.rpartition(" ")[2]
+
+
 @pytest.mark.parametrize(
     ("path", "given", "headers", "status", "said"),
     [
@@ -121,6 +129,7 @@ def test_commands_are_answered_as_the_command_line_answers_them(
         ("/api/purge", {}, {}, 400, "'purge' is not served."),
         ("/api/no/such", {}, {}, 400, "'no such' is not served."),
         ("/api/search", {}, {}, 400, "'search' needs query."),
+        ("/api/error/match", {"file": "a\0b"}, {}, 400, "'file' is a path, not"),
         ("/api/search", b"[1]", {}, 400, "no JSON object"),
         ("/api/search", b"{", {}, 400, "no JSON"),
         ("/api/search", b"[" * 100_000, {}, 400, "no JSON"),
