@@ -168,10 +168,10 @@ def _search_index(question: Question, plan: Plan, readiness: Readiness) -> Searc
         suggestions = suggested_words(plan.engine, plan.unknown)
     facets = None
     if request.has_facets:
-        from ctxrank.ranking.retrieval.facet_counts import facets_of  # noqa: PLC0415  few searches ask for them
+        from ctxrank.ranking.retrieval.facet_counts import MOST_COUNTED, counted  # noqa: PLC0415  few searches ask
 
-        best_first = sorted(page.groups, key=lambda id_: -page.groups[id_].score)
-        facets = facets_of(question.store.primary, best_first, now_us())
+        best_first = sorted(page.groups, key=lambda id_: -page.groups[id_].score)[:MOST_COUNTED]
+        facets = counted(question.store.primary, plan.engine.parents(best_first).values())
     outcome = "stale" if readiness.stale else "matched" if hits else "no_match"
     return SearchResult(
         shown_query(query), "degraded" if readiness.reason else outcome, plan.engine.name, readiness.reason,

@@ -82,7 +82,10 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     typed = [(word, term.column) for term in query.terms for word in _WORD.findall(term.text.lower())]
     # Without stop words, unless there is nothing else.
     content_words = [(word, column) for word, column in typed if word not in STOPWORDS] or typed
-    words = _Words(dict(content_words), tuple(term for term in query.terms if term.is_phrase), query.excluded)
+    column_of: dict[str, str] = {}
+    for word, column in content_words:
+        column_of[word] = column if column_of.get(word, column) == column else ""
+    words = _Words(column_of, tuple(term for term in query.terms if term.is_phrase), query.excluded)
     corrupt: set[int] = set()
     corrections: tuple[Correction, ...] = ()
     parents: list[ParentDocument] = []
@@ -125,7 +128,8 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
         return one.superseded_by is not None, -scores[one.id], one.id in elsewhere, -one.created_at, -one.id
 
     found.sort(key=order)
-    shown = ((one, _hit(question, one, matches[one.id], known[one.id], words)) for one in found)
+    states = FileStates(store)
+    shown = ((one, _hit(question, states, one, matches[one.id], known[one.id], words)) for one in found)
     ranked = (one._replace(hit=one.hit._replace(checkout=elsewhere.get(parent.id, ""))) for parent, one in shown)
     if request.is_folded:
         from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  only where a page is read
@@ -133,9 +137,15 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
         hits = folded_page(ranked, max(request.limit, 0))
     else:
         hits = [one.hit for one in islice(ranked, max(request.limit, 0))]
+    facets = None
+    if request.has_facets:
+        from ctxrank.ranking.retrieval.facet_counts import counted  # noqa: PLC0415  few searches ask for them
+
+        facets = counted(store.primary, found)
     return SearchResult(
         shown_query(query), "degraded", reason=readiness.health, stale=readiness.stale, total=len(found),
         hits=tuple(hits), notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
+        facets=facets,
     )  # fmt: skip
 
 
@@ -212,7 +222,12 @@ def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _TextMatch
 
 
 def _hit(
-    question: Question, parent: ParentDocument, match: _TextMatch, parts: HeuristicParts, words: _Words
+    question: Question,
+    states: FileStates,
+    parent: ParentDocument,
+    match: _TextMatch,
+    parts: HeuristicParts,
+    words: _Words,
 ) -> Foldable:
     score = blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)
 
@@ -239,7 +254,7 @@ def _hit(
         return best.snippet.terms | {word for word in words.column_of if word in place}
 
     passages = (best.passage,) if best.passage else ()
-    hit = make_hit(FileStates(question.store), parent, score, best.snippet, passages, explanation)
+    hit = make_hit(states, parent, score, best.snippet, passages, explanation)
     return Foldable(hit, best.text, terms)
 
 

@@ -1,6 +1,5 @@
 """A search of filters alone: what there is, by what is known of it, the newest first among equals."""
 
-from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.store.freshness import FileStates
 from ctxrank.indexer.store.parents import ParentDocument, parents_in_scope
@@ -46,7 +45,7 @@ def list_documents(question: Question) -> SearchResult:
     if request.has_facets:
         from ctxrank.ranking.retrieval.facet_counts import counted  # noqa: PLC0415  few searches ask for them
 
-        facets = counted(store.primary, parents, now_us())
+        facets = counted(store.primary, parents)
     return SearchResult(
         shown_query(query), "degraded" if corrupt else "matched" if hits else "no_match",
         reason=IndexHealth.CORRUPT_ROWS if corrupt else "", total=len(parents), is_exact=not corrupt, hits=hits,

@@ -6,8 +6,9 @@ import pytest
 from builders import found, make_store, save
 
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.retrieval.facet_counts import FacetRow, counted
+from ctxrank.ranking.retrieval.facet_counts import counted
 
 
 @pytest.fixture
@@ -41,12 +42,20 @@ def test_filters_alone_are_counted_too(store: Store) -> None:
     assert facets is not None and facets.fields["session"] == [("one", 1), ("two", 1)]
 
 
+def test_what_is_found_without_the_index_is_counted_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    facets = found(store, "walrus", has_facets=True).facets
+    monkeypatch.setenv("CTXRANK_FTS5", "0")
+    result = found(store, "walrus", has_facets=True, limit=1)
+    assert result.outcome == "degraded" and result.facets == facets and facets is not None
+
+
 def test_nobody_who_did_not_ask_waits_for_counts(store: Store) -> None:
     assert found(store, "walrus").facets is None
 
 
 def test_nothing_has_no_values(store: Store) -> None:
-    facets = counted(store.primary, [FacetRow("error", None, "", 0)], now_us())
+    one = ParentDocument(1, "error", 1, "", "", "", None, None, "", "", "", 0, None, 1, None)
+    facets = counted(store.primary, [one])
     assert facets.fields == {
         "kind": [("error", 1)],
         "type": [],

@@ -43,6 +43,14 @@ def test_an_index_that_is_switched_off_is_degraded_and_says_why(store: Store) ->
     assert result.reason == "FTS5 is switched off in the configuration"
 
 
+def test_a_word_that_is_asked_for_in_two_columns_may_stand_in_each(store: Store) -> None:
+    save(store, "a.md", "# Walrus\n\nIt waits.\n", summary="x")
+    save(store, "b.md", "# Seal\n\nNo walrus.\n", summary="x")
+    for query in ("walrus title:walrus", "title:walrus walrus", "body:walrus title:walrus"):
+        assert sorted(_files(store, query)) == ["a.md", "b.md"], query
+    assert _files(store, "title:walrus title:walrus") == _files(store, "title:walrus") == ["a.md"]
+
+
 def test_an_index_by_a_newer_program_is_left_alone_and_the_primary_answers(store: Store) -> None:
     save(store, "a.md", "walrus\n", summary="x")
     index_of(store).connection.execute("UPDATE main.state SET format = format + 1")
