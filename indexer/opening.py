@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from ctxrank.indexer.engine import ClusterIndex, Engine, Statistics
+    from ctxrank.indexer.engine import ClusterIndex, Engine, Readiness, Statistics
+    from ctxrank.indexer.store.config import Config
 
+    Answer = TypeVar("Answer")
     Found = TypeVar("Found")
 
 _CATCH_UP_MS = 50
@@ -122,19 +124,42 @@ def _consumer_of(store: Store) -> IndexConsumer:
     return Fts5Engine(store)
 
 
-def from_index(store: Store, ask: "Callable[[Engine, Statistics], list[Found]]") -> "list[Found]":
-    """What an index answers within one snapshot; nothing where it cannot, which is no place for a guess."""
-    from ctxrank.indexer.engine import INDEX_READ_ERRORS, EngineError  # noqa: PLC0415  as above
+def answer_of(
+    store: Store, engine: "Engine", config: "Config", bound_ms: int, ask: "Callable[[Engine, Statistics], Answer]"
+) -> "tuple[Answer | None, Readiness]":
+    """What an index answers within one snapshot, asked once more where that helps; None where it cannot, and why.
 
-    engine = engine_of(store)
-    readiness = engine.make_ready(_CATCH_UP_MS)
-    while readiness.is_usable:
+    A fresh index helps against what the index has lost, and not against rows of the store that no index can show.
+    Raises what a fresh one raises as well: it is not the index.
+    """
+    from ctxrank.indexer.engine import (  # noqa: PLC0415  a call may need no index
+        ENGINE_ERRORS,
+        INDEX_READ_ERRORS,
+        SWITCHED_OFF,
+        IndexHealth,
+    )
+
+    readiness = engine.make_ready(bound_ms) if config.has_index else SWITCHED_OFF
+    for attempt in range(2):
+        if not readiness.is_usable:
+            break
         engine = readiness.stand_in or engine
         try:
             with engine.snapshot() as statistics:
-                return ask(engine, statistics)
-        except EngineError as error:
-            readiness = engine.recover(error, _CATCH_UP_MS)  # the embedded index, if it is kept
-        except INDEX_READ_ERRORS:  # a search says what is wrong, and begins to heal it
-            break
-    return []
+                return ask(engine, statistics), readiness
+        except INDEX_READ_ERRORS as error:
+            from ctxrank.indexer.store.parents import has_corrupt_rows  # noqa: PLC0415  an assembly shows no hits
+
+            is_of_engine = isinstance(error, ENGINE_ERRORS)
+            if not is_of_engine and has_corrupt_rows(store.primary):
+                return None, readiness._replace(health=IndexHealth.CORRUPT_ROWS)
+            if attempt and not is_of_engine:
+                raise
+            readiness = engine.recover(error, bound_ms)
+    return None, readiness.beyond_healing
+
+
+def from_index(store: Store, ask: "Callable[[Engine, Statistics], list[Found]]") -> "list[Found]":
+    """The same of the store's own engine; nothing where it cannot answer, which is no place for a guess."""
+    found, _ = answer_of(store, engine_of(store), store.config, _CATCH_UP_MS, ask)
+    return found or []

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from ctxrank.extensions.links.closure import ReachedArtifact
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.extensions.links.store import KIND
-from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, Engine
-from ctxrank.indexer.opening import engine_of
+from ctxrank.indexer.engine import Engine, Statistics
+from ctxrank.indexer.opening import answer_of, engine_of
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.facets import Scope
@@ -49,36 +49,22 @@ def find_more(
     if not allowed:
         return (), ""
     words = " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS])
-    engine = engine_of(store)
-    readiness = engine.make_ready(CATCH_UP_MS) if config.has_index else SWITCHED_OFF
-    for attempt in range(2):
-        if not readiness.is_usable:
-            break
-        engine = readiness.stand_in or engine
-        try:
-            best = _best(store, engine, allowed, words)
-        except INDEX_READ_ERRORS as error:
-            if attempt and not isinstance(error, ENGINE_ERRORS):
-                raise  # a fresh index raises it as well: it is not the index
-            readiness = engine.recover(error, CATCH_UP_MS)
-        else:
-            return tuple(ReachedArtifact(node, 3, (task.id, node.id), "found by search") for node in best[:most]), ""
-    return (), readiness.beyond_healing.health
 
-
-def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str) -> list[Node]:
-    """The best of the allowed nodes for a text, best first."""
-    with engine.snapshot() as statistics:
+    def ask(engine: Engine, statistics: Statistics) -> list[Node]:
         # The index of public ids answers this without a look at the rows.
         query = "SELECT id, record_id FROM documents WHERE kind = ? AND record_id IS NOT NULL"
         numbers = read_map(store.primary, query, (KIND,), int, int)
         nodes = {document: allowed[number] for document, number in numbers.items() if number in allowed}
         # One term: whatever the text holds, none of it is taken for a filter, a phrase or an exclusion.
-        plan = make_plan(Query((Term(text),)), engine, statistics)
+        plan = make_plan(Query((Term(words),)), engine, statistics)
         scope = Scope(kinds=(KIND,), document_ids=frozenset(nodes))
         rows = find_candidates(plan, scope, essential_share=_ESSENTIAL_SHARE).rows
         rows = [row for row in rows if row.owner_id in nodes]
         rows.sort(key=lambda row: (-row.score, nodes[row.owner_id].id))
         # A row whose document has changed since has a text that is no longer there.
         current = {signals.id for signals in engine.signals([row.owner_id for row in rows])}
-    return [nodes[row.owner_id] for row in rows if row.owner_id in current]
+        return [nodes[row.owner_id] for row in rows if row.owner_id in current]
+
+    best, readiness = answer_of(store, engine_of(store), config, CATCH_UP_MS, ask)
+    found = (ReachedArtifact(node, 3, (task.id, node.id), "found by search") for node in (best or ())[:most])
+    return tuple(found), "" if best is not None else readiness.health

@@ -8,21 +8,13 @@ from the primary database (fallback.py), and the answer says so.
 from collections.abc import Collection, Iterator, Mapping
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.engine import (
-    ENGINE_ERRORS,
-    INDEX_READ_ERRORS,
-    PATH,
-    SWITCHED_OFF,
-    Engine,
-    IndexHealth,
-    Readiness,
-)
+from ctxrank.indexer.engine import PATH, Engine, Statistics
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.opening import engine_of
+from ctxrank.indexer.opening import answer_of, engine_of
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.indexer.store.freshness import FileStates, has_roots
-from ctxrank.indexer.store.parents import RankingSignals, has_corrupt_rows
+from ctxrank.indexer.store.parents import RankingSignals
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.blend import blended, calibrated
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, heuristic
@@ -118,29 +110,21 @@ def _answer(question: Question, engine: Engine) -> SearchResult:
         from ctxrank.ranking.retrieval.degraded.listing import list_documents  # noqa: PLC0415  only then
 
         return list_documents(question)
-    readiness = engine.make_ready(CATCH_UP_MS) if question.config.has_index else SWITCHED_OFF
-    for attempt in range(2):
-        if not readiness.is_usable:
-            break
-        engine = readiness.stand_in or engine
-        try:
-            with engine.snapshot() as statistics:
-                plan = make_plan(query, engine, statistics, tuned(question.config.ranking), expands=True)
-                return _search_index(question, plan, readiness)
-        except INDEX_READ_ERRORS as error:
-            if not isinstance(error, ENGINE_ERRORS):
-                if has_corrupt_rows(question.store.primary):  # a fresh index would lead to the same rows
-                    readiness = readiness._replace(health=IndexHealth.CORRUPT_ROWS)
-                    break
-                if attempt:
-                    raise
-            readiness = engine.recover(error, CATCH_UP_MS)
+
+    def ask(engine: Engine, statistics: Statistics) -> SearchResult:
+        plan = make_plan(query, engine, statistics, tuned(question.config.ranking), expands=True)
+        return _search_index(question, plan)
+
+    found, readiness = answer_of(question.store, engine, question.config, CATCH_UP_MS, ask)
+    if found is not None:
+        outcome = "degraded" if readiness.reason else "stale" if readiness.stale else found.outcome
+        return found._replace(outcome=outcome, reason=readiness.reason, stale=readiness.stale)
     from ctxrank.ranking.retrieval.degraded.fallback import search_primary  # noqa: PLC0415  only without an index
 
-    return search_primary(question, readiness.beyond_healing)
+    return search_primary(question, readiness)
 
 
-def _search_index(question: Question, plan: Plan, readiness: Readiness) -> SearchResult:
+def _search_index(question: Question, plan: Plan) -> SearchResult:
     """The answer of an index, in the caller's snapshot."""
     request, query, filters = question.request, question.query, question.filters
     call = _Call(question, plan, feature_limits(plan))
@@ -172,10 +156,9 @@ def _search_index(question: Question, plan: Plan, readiness: Readiness) -> Searc
 
         best_first = sorted(page.groups, key=lambda id_: -page.groups[id_].score)[:MOST_COUNTED]
         facets = counted(question.store.primary, plan.engine.parents(best_first).values())
-    outcome = "stale" if readiness.stale else "matched" if hits else "no_match"
     return SearchResult(
-        shown_query(query), "degraded" if readiness.reason else outcome, plan.engine.name, readiness.reason,
-        readiness.stale, total=len(page.groups) + page.found.pruned_count, is_capped=not page.found.is_complete,
+        shown_query(query), "matched" if hits else "no_match", plan.engine.name,
+        total=len(page.groups) + page.found.pruned_count, is_capped=not page.found.is_complete,
         is_exact=page.found.is_complete, hits=tuple(hits), suggestions=tuple(suggestions), notes=filters.notes,
         corrections=plan.corrections, unknown=tuple(map(shown_word, plan.unknown)), facets=facets,
     )  # fmt: skip

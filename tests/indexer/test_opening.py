@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from builders import make_store, save
+from builders import always, make_store, save
 
 from ctxrank.indexer.engine import EngineError, IndexHealth, Readiness, Statistics
 from ctxrank.indexer.exceptions import (
@@ -21,7 +21,7 @@ from ctxrank.indexer.exceptions import (
     require_word,
 )
 from ctxrank.indexer.extensions import EXTENSIONS, absence, is_installed, provided
-from ctxrank.indexer.fulltext.fts5_engine import fts5_of
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.opening import (
     create_named_store,
     create_scratch_store,
@@ -81,11 +81,24 @@ def test_what_an_index_cannot_answer_is_nothing(tmp_path: Path, monkeypatch: pyt
         def is_off(_: int) -> Readiness:
             return Readiness(IndexHealth.OFF, 0)
 
-        for error, answer in ((apsw.CorruptError(), []), (EngineError(), ["fts5"]), (None, ["fts5"])):
-            errors += [error] if error is not None else []
-            assert from_index(store, ask) == answer
+        for asked_again in ([], [apsw.CorruptError()], [EngineError()], [TypeError()]):
+            errors += asked_again
+            assert from_index(store, ask) == ["fts5"]
+        errors += [apsw.CorruptError(), apsw.CorruptError()]
+        assert from_index(store, ask) == []
+        monkeypatch.setattr("ctxrank.indexer.store.parents.has_corrupt_rows", always(True))
+        generation = index_of(store).generation
+        errors.append(TypeError())
+        assert from_index(store, ask) == [] and index_of(store).generation == generation, "its index is sound"
         monkeypatch.setattr(fts5_of(store), "make_ready", is_off)
         assert from_index(store, ask) == []
+
+
+def test_an_index_that_is_switched_off_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXRANK_FTS5", "0")
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "zebra")
+        assert from_index(store, lambda engine, _: [engine.name]) == []
 
 
 def test_an_index_that_fails_anew_points_to_the_store() -> None:

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, IndexHealth, Readiness
+from ctxrank.indexer.engine import Engine, IndexHealth, Readiness, Statistics
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.opening import engine_of
+from ctxrank.indexer.opening import answer_of, engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import (
     DEFAULT_PROJECT,
@@ -373,29 +373,21 @@ def _select(
     if with_files:
         query = "SELECT 1 FROM documents WHERE kind = 'artifact' AND record_id IS NOT NULL LIMIT 1"
         with_files = spawn.store.primary.execute(query).fetchone() is not None
-    if task.strip() and (eligible or with_files):
-        engine = engine_of(spawn.store)
-        readiness = engine.make_ready(CATCH_UP_MS) if spawn.config.has_index else SWITCHED_OFF
-        for attempt in range(2):
-            if not readiness.is_usable:
-                break
-            engine = readiness.stand_in or engine
-            try:
-                with engine.snapshot() as statistics:
-                    asked = task_query(task)
-                    plan = make_plan(asked, engine, statistics, tuned(spawn.config.ranking))
-                    selection = select_by_bearing(spawn, plan, eligible)
-                    files = None
-                    if with_files:
-                        from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files
 
-                        files = find_files(plan, spawn.store, task, asked)
-                    return readiness, selection, files
-            except INDEX_READ_ERRORS as error:
-                if attempt and not isinstance(error, ENGINE_ERRORS):
-                    raise  # a fresh index raises it as well: it is not the index
-                readiness = engine.recover(error, CATCH_UP_MS)
-        readiness = readiness.beyond_healing
+    def ask(engine: Engine, statistics: Statistics) -> "tuple[ZoneSelection, FoundFiles | None]":
+        asked = task_query(task)
+        plan = make_plan(asked, engine, statistics, tuned(spawn.config.ranking))
+        selection = select_by_bearing(spawn, plan, eligible)
+        if not with_files:
+            return selection, None
+        from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files
+
+        return selection, find_files(plan, spawn.store, task, asked)
+
+    if task.strip() and (eligible or with_files):
+        found, readiness = answer_of(spawn.store, engine_of(spawn.store), spawn.config, CATCH_UP_MS, ask)
+        if found is not None:
+            return readiness, *found
     return readiness, select_by_heuristic(spawn, eligible), None
 
 

@@ -54,7 +54,7 @@ def test_a_mistake_of_ours_that_stays_is_told(store: Store, monkeypatch: pytest.
 def test_a_damaged_row_of_the_store_is_no_reason_to_make_its_index_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "has_corrupt_rows", always(True))
+    monkeypatch.setattr("ctxrank.indexer.store.parents.has_corrupt_rows", always(True))
     result, looks = _asked(store, monkeypatch, ValueError("odd"))
     assert (result.outcome, [hit.path for hit in result.hits], looks) == ("degraded", ["a.md"], 1)
     assert _asked(store, monkeypatch, apsw.CorruptError("odd"))[0].outcome == "matched", "the index itself is damaged"
