@@ -19,7 +19,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.indexer.store.location import is_worktree
+from ctxrank.indexer.store.location import is_worktree, root_name
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class Tree:
         project, root = store.location.project, store.location.root
         self.folder = root if is_own and root != project and is_worktree(os.path.realpath(project), root) else project
         self._root, self._primary = Root(self.folder), store.primary
+        self._name = root_name(self.folder, project)
         self._sources: dict[str, Source | None] = {}
         self._stored: dict[tuple[str, tuple[int, int]], StoredText] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
@@ -112,6 +113,19 @@ class Tree:
             except OSError:
                 self._stamps[path] = -1, 0
         return self._stamps[path]
+
+    def is_as_then(self, path: str, stamp: tuple[int, int]) -> bool:
+        """Whether a file is what the project's had this stamp; in a worktree, whether it was read there as the same."""
+        if self._name == "." or self.stamp(path) == stamp:
+            return self.stamp(path) == stamp
+        query = """
+            SELECT 1
+              FROM roots AS r JOIN artifacts AS here ON here.root_id = r.id AND here.path = ?2
+              JOIN roots AS p ON p.path = '.' JOIN artifacts AS there ON there.root_id = p.id AND there.path = ?2
+             WHERE r.path = ?1 AND here.sha256 = there.sha256
+               AND (here.size_bytes, here.mtime_ns, there.size_bytes, there.mtime_ns) = (?3, ?4, ?5, ?6)
+        """
+        return self._primary.execute(query, (self._name, path, *self.stamp(path), *stamp)).get is not None
 
     def source(self, path: str) -> "Source | None":
         """The text of a file; None where there is none to be read."""
@@ -180,8 +194,8 @@ def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_M
 
 def _as_seen(anchor: Anchor, tree: Tree) -> Anchor:
     """An anchor as it is at its place or, after another branch was checked out, where it was first."""
-    stamp, known = tree.stamp(anchor.now_path), (anchor.size_bytes, anchor.mtime_ns)
-    if stamp == known or stamp[0] > _MAX_LOOKED_BYTES:
+    known = anchor.size_bytes, anchor.mtime_ns
+    if tree.is_as_then(anchor.now_path, known) or tree.stamp(anchor.now_path)[0] > _MAX_LOOKED_BYTES:
         return anchor
     seen = followed(anchor, tree.source(anchor.now_path), anchor.before(tree.stored(anchor.now_path, known)))
     if seen.state == GONE and anchor.now_path != anchor.path:

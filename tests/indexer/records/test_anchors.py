@@ -463,7 +463,7 @@ def test_what_was_moved_a_moment_ago_is_not_called_gone(store: Store, tmp_path: 
     assert "src/config.py `load` has changed since: 1 of 4 lines" in block(store).text
 
 
-def test_each_checkout_is_told_of_its_own_files(store: Store, tmp_path: Path) -> None:
+def test_each_checkout_is_told_of_its_own_files(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / ".gitignore").write_text(".ctxrank\n")
     commit_all(tmp_path, "first")
@@ -472,7 +472,10 @@ def test_each_checkout_is_told_of_its_own_files(store: Store, tmp_path: Path) ->
     save(store, "`load` in src/config.py is slow")
     index(store)
     with open_store(start=str(other)) as there:
-        index_artifacts(there)
+        with monkeypatch.context() as unread:
+            unread.setattr("ctxrank.indexer.records.anchors.Tree.source", None)
+            index_artifacts(there)
+            assert [one.state for one in look_again(there, anchors(store))] == ["same"], "and no file is read for that"
         (tmp_path / "src" / "config.py").rename(tmp_path / "src" / "settings.py")
         (tmp_path / "src" / "settings.py").write_text(CONFIG.replace("open(path)", "file"))
         index(store)
