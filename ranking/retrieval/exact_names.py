@@ -132,7 +132,7 @@ def named_files(query: Query, text: str) -> list[list[NamedFile]]:
 
 
 def _file(path: str, line: int) -> NamedFile:
-    return NamedFile(tuple(part for part in path.replace("\\", "/").lower().split("/") if part not in ("", ".")), line)
+    return NamedFile(tuple(part for part in path.replace("\\", "/").lower().split("/") if part.strip(".")), line)
 
 
 def _meanings(text: str) -> list[NamedFile]:

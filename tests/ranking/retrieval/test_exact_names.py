@@ -222,6 +222,7 @@ def _named(text: str) -> list[list[tuple[str, int, bool]]]:
     [
         ("pay/app.py", [("pay/app.py", 0, False)]),
         ("./Pay//App.py", [("pay/app.py", 0, False)]),
+        ("../../pay/app.py:12", [("pay/app.py", 12, False)]),
         (r"pay\app.py", [("pay/app.py", 0, False)]),
         ("pay/app.py:12", [("pay/app.py", 12, False)]),
         ("pay/app.py:12:3", [("pay/app.py", 12, False)]),
