@@ -12,7 +12,7 @@ import apsw
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.read import FileText
 from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
@@ -21,9 +21,6 @@ from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.passages import Passage, front_matter_end, markdown_headings, split_passages
-
-if TYPE_CHECKING:  # reading packages counts no tokens
-    from ctxrank.indexer.text.tokens import TokenCounter
 
 _TITLE_SEARCHED_LINES = 40
 # The front matter of a note (cli/agents/notes.py). Its package says all of it, and in a passage it would be the best
@@ -54,7 +51,7 @@ class PreparedFile(NamedTuple):
     file: FileText
     title: str
     passages: tuple[Passage, ...]
-    counts: tuple[documents.TextCount | None, ...]  # of the passages, where they were counted
+    counts: tuple[documents.TextCount, ...]  # of the passages
 
 
 class StoredText(NamedTuple):
@@ -76,17 +73,11 @@ class PassageOwner(NamedTuple):
     created_at: int
 
 
-def prepare(
-    path: str,
-    file: FileText,
-    mode: RedactionMode,
-    counter: "TokenCounter | None" = None,
-    known: frozenset[str] = frozenset(),
-) -> PreparedFile:
+def prepare(path: str, file: FileText, mode: RedactionMode, known: frozenset[str] = frozenset()) -> PreparedFile:
     """Redact first, then cut: a secret never straddles a passage, and nothing else sees it.
 
-    `known` are secrets that another field of the file's record shows. With a counter its tokens
-    are counted now; otherwise they are estimated when they are put.
+    `known` are secrets that another field of the file's record shows. Its tokens are counted now: others wait to write
+    while they are put.
     """
     text = redact(file.text, mode, known).text
     title, hidden = os.path.basename(path), ""
@@ -98,8 +89,7 @@ def prepare(
         if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
             hidden = head
     passages = tuple(split_passages(text[len(hidden) :], path, first_line=1 + hidden.count("\n")))
-    counts = tuple(None if counter is None else (counter.count(one.text), counter.name) for one in passages)
-    return PreparedFile(path, file, title, passages, counts)
+    return PreparedFile(path, file, title, passages, tuple(documents.count_tokens(one.text) for one in passages))
 
 
 def root_id(change: Change, root: str, project_root: str) -> int:

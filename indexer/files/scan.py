@@ -27,7 +27,7 @@ from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import Notify, background_indexer
-from ctxrank.indexer.light_typing import NamedTuple, cache
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store.allowed_roots import (
     allowed_folder,
@@ -42,7 +42,6 @@ from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.location import BACKUP_NAME, BACKUPS, FOLDER, own_files, root_name
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_one_line
-from ctxrank.indexer.text.vocabulary import local_counter
 
 # One chunk is read, held in memory and committed together.
 _CHUNK_FILES = 200
@@ -171,7 +170,6 @@ class _Scan:
         self._store = store
         self._mode = load_config(store).redaction_mode
         self._is_dry_run = is_dry_run
-        self._counter = cache((lambda: None) if is_dry_run else local_counter)  # a dry run writes no counts
         self._progress = progress
         self._project = store.location.project
         self._blocklist = store.blocklist()
@@ -305,7 +303,7 @@ class _Scan:
         )
         prepared = None
         if isinstance(outcome, FileText):
-            prepared = artifacts.prepare(found.path, outcome, self._mode, self._counter())
+            prepared = artifacts.prepare(found.path, outcome, self._mode)
         return found, known, (stamp, sha256, outcome), prepared
 
     def _apply(self, change: Change, root: _Root, root_id: int, read: _ReadFile) -> None:

@@ -43,7 +43,7 @@ class Document(NamedTuple):
     start_line: int = 0
     end_line: int = 0
     superseded_by: int | None = None
-    counted: TextCount | None = None  # of the body; None: it is estimated
+    counted: TextCount | None = None  # of the body; None: not yet
     # What the blocklist knows it by: the record's text, or the path of a file. None: nothing comes in by it, what is
     # stored already is written again.
     source: str | None = None
@@ -113,11 +113,12 @@ def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
         from ctxrank.indexer.text.definitions import defined_names, with_names  # noqa: PLC0415  as above
 
         identifiers = with_names(identifiers, defined_names(document.body, document.path))
-    counted = document.counted or _counted(document.body)
+    counted = document.counted or count_tokens(document.body)
     return (*document[:-2], change.next_seq(), identifiers, *counted)
 
 
-def _counted(text: str) -> TextCount:
+def count_tokens(text: str) -> TextCount:
+    """The tokens of a text: exact where a vocabulary is on this machine, else estimated."""
     from ctxrank.indexer.text.vocabulary import process_counter  # noqa: PLC0415  start-up: writing only
 
     counter = process_counter()

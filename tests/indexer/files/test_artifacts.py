@@ -24,9 +24,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def prepared(path: str, text: str, counter: TokenCounter | None = None) -> artifacts.PreparedFile:
+def prepared(path: str, text: str) -> artifacts.PreparedFile:
     file = FileText(text, "", FileStamp(len(text), 1, 1, 1), "utf-8")
-    return artifacts.prepare(path, file, RedactionMode.PATTERN_ONLY, counter)
+    return artifacts.prepare(path, file, RedactionMode.PATTERN_ONLY)
 
 
 @each_row(
@@ -65,9 +65,9 @@ def test_what_declares_a_file_is_no_passage_of_it_and_lines_are_the_files() -> N
         assert prepared(path, text).passages[0].start_line == 1, path
 
 
-def test_passages_are_counted_where_a_counter_is_given() -> None:
-    assert prepared("a.md", "# A\n\nb").counts == (None,)
-    assert prepared("a.md", "# A\n\nb", TokenCounter("mine", len)).counts == ((6, "mine"),)
+def test_passages_are_counted_before_anyone_waits_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxrank.indexer.text.vocabulary.process_counter", lambda: TokenCounter("mine", len))
+    assert prepared("a.md", "# A\n\nb").counts == ((6, "mine"),)
 
 
 def test_a_title_that_was_the_files_name_goes_with_it_and_another_one_stays(store: Store) -> None:
