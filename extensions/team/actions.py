@@ -130,12 +130,10 @@ def status(call: Call, unconfirmed: bool) -> Reply:
         f"project   {one_line(state.project)}",
         f"memory    {sentence(state)}",
         f"change    {state.applied} of the log, {state.head} when it was last asked",
-        f"outbox    {f'{waiting} changes wait for the log' if waiting else 'empty'}",
+        f"outbox    {f'{waiting} changes are not in the log' if waiting else 'empty'}",
+        *([f"exchanged by process {one_line(process)}"] if process else []),
+        *([f"trouble   {one_line(state.trouble)}"] if state.trouble else []),
     ]
-    if process:
-        lines.append(f"exchanged by process {one_line(process)}")
-    if state.trouble:
-        lines.append(f"trouble   {one_line(state.trouble)}")
     return Reply(
         lambda: {**as_json(state), "head": state.head, "outbox": waiting, "process": int(process or 0) or None},
         lines,

@@ -347,4 +347,5 @@ def postgres_errors() -> Generator[None, None, None]:
 
 
 def _said(error: "psycopg.Error") -> str:
-    return (error.diag.message_primary or " ".join(str(error).split()) or type(error).__name__).rstrip(".")
+    text = str(error).partition("\n\t")[0]  # without what libpq asks its user below a failure
+    return (error.diag.message_primary or " ".join(text.split()) or type(error).__name__).rstrip(".")

@@ -30,7 +30,7 @@ from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import unchecked_references
 from ctxrank.indexer.store.blocklist import PATH, SESSION
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.connection import put_setting, read_rows
+from ctxrank.indexer.store.connection import put_setting, read_row, read_rows
 from ctxrank.indexer.store.ids import foreign_id, origin_code
 from ctxrank.indexer.store.imported_rows import write_entry
 from ctxrank.indexer.store.store import Store
@@ -73,9 +73,8 @@ class Sealer:
     def __call__(self, number: int) -> Callable[[apsw.Connection, bytes], None] | None:
         """What seals the changes of an order, in the transaction that makes them; None for one that is final."""
         query = "SELECT record || ' ' || kind, key, origin FROM orders WHERE id = ?"
-        register = next(iter(read_rows(self._store.primary, query, (number,), Register)), None)
-        secret = self._secrets.get(register) if register is not None else None
-        if secret is None:
+        register = read_row(self._store.primary, query, (number,), Register)
+        if register is None or (secret := self._secrets.get(register)) is None:
             return None
         cipher = _cipher(secret)
 
@@ -115,15 +114,16 @@ def take_back(store: Store, log: TeamLog, number: str) -> None:
     known = log.known(log.head().id, [one.register for one in taken])
     documents: set[int] = set()
     with unchecked_references(store.primary), store.write() as change:
+        connection = change.connection
         for one in taken:
             try:
                 data = base64.b64decode(one.sealed)
                 secret, _ = known[one.register]
                 packed = _cipher(secret).decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], str(one.order).encode())
-                documents.update(_put_back(change.connection, zlib.decompress(packed)))
+                documents.update(_put_back(connection, zlib.decompress(packed)))
             except (KeyError, InvalidTag) as error:
                 raise CtxrankError(f"The log has no key of order {one.order}.", "It cannot be taken back.") from error
-            connection, kind = change.connection, one.kind.partition(" ")[2]
+            kind = one.kind.partition(" ")[2]
             connection.execute("DELETE FROM blocklist WHERE kind = ? AND digest = ?", (kind, one.key))
             connection.execute("UPDATE orders SET state = 'declined' WHERE id = ?", (one.order,))
             if one.kind.startswith(REMOVED):  # what its own store says of it later is news again
@@ -133,9 +133,9 @@ def take_back(store: Store, log: TeamLog, number: str) -> None:
             put_setting(connection, f"{_SETTING}{one.order}", "")
         for document in documents:  # those that are there again take new numbers, by which every index sees them
             query = "UPDATE documents SET seq = ? WHERE id = ? RETURNING id"
-            if change.connection.execute(query, (change.next_seq(), document)).fetchone() is not None:
-                change.connection.execute("DELETE FROM tombstones WHERE document_id = ?", (document,))
-        if change.connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+            if connection.execute(query, (change.next_seq(), document)).fetchone() is not None:
+                connection.execute("DELETE FROM tombstones WHERE document_id = ?", (document,))
+        if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
             raise CtxrankError("What it belonged to is gone by now.", "Nothing was put back.")
     log.report(0, -1)
     if not (mode := load_config(store).redaction_mode).is_off:

@@ -166,6 +166,7 @@ def test_a_log_that_is_away_changes_no_answer_and_what_was_written_waits(machine
     _until(lambda: a.json("team", "status", dsn=AWAY)["trouble"])
     status = a.json("team", "status", dsn=AWAY)
     assert status["outbox"] > 0 and "cannot be asked" in status["trouble"]
+    assert status["trouble"].endswith("Connection refused.")  # without libpq's question
     assert "team memory as of 20" in a.run("status", dsn=AWAY).out
     assert "team memory as of 20" in a.run("search", "zebra", dsn=AWAY).err
     os.kill(a.updater, signal.SIGKILL)
