@@ -127,7 +127,7 @@ def save_package(
     mode = config.redaction_mode
     checked, notes = _checked(new, config.team, mode)
     if text is not None:
-        new, file = _of_text(store.primary, checked, text, mode)
+        new, file = _of_text(checked, text, mode)
     else:
         path, file = _file_of(store.location.root, new.path, mode)
         new = checked._replace(path=path)
@@ -138,11 +138,9 @@ def save_package(
             notes.append(f"{file} Only its summary can be found. 'ctxrank index' brings it in once it is there.")
     read = file if isinstance(file, FileText) else None
     known = secret_values(new.summary, mode)
-    is_text = new.path.startswith(TEXT_PATH)
     prepared = None
     if read is not None:
-        prepared = artifacts.prepare(f"{new.path}.md" if is_text else new.path, read, mode, known=known)
-        prepared = prepared._replace(path=new.path, title=new.title or prepared.title)
+        prepared = artifacts.prepare(new.path if text is None else f"{TEXT_PATH}.md", read, mode, known=known)
     summary = redact(new.summary, mode, secret_values(read.text, mode) if read is not None else known)
     if summary.rules:
         notes.append(f"The summary was redacted ({', '.join(summary.rules)}).")
@@ -150,9 +148,14 @@ def save_package(
         session, group_id = require_place(
             change, new.session, new.group, create=create_session, created_at=new.created_at
         )
+        if text is not None and not new.path.startswith(TEXT_PATH):
+            new = new._replace(path=_text_path(change.connection, session.id, new.title))
+        if prepared is not None:
+            prepared = prepared._replace(path=new.path, title=new.title or prepared.title)
         replaced = change.connection.execute(_REPLACED, (session.id, new.path, group_id)).fetchone()
         supersedes, version, priority = replaced or (None, 0, "medium")
-        root = None if is_text else artifacts.root_id(change, store.location.root, store.location.project)
+        place = store.location
+        root = None if text is not None else artifacts.root_id(change, place.root, place.project)
         values: dict[str, Value] = {**new._asdict(), "session_id": session.id, "group_id": group_id}
         values |= {"summary": one_line(summary.text), "version": version + 1, "supersedes": supersedes}
         created_at = now_us() if new.created_at is None else new.created_at
@@ -201,9 +204,7 @@ def _file_of(root: str, given: str, mode: RedactionMode) -> tuple[str, FileText 
     return path, f"There is no file {path} below {root}."
 
 
-def _of_text(
-    primary: apsw.Connection, new: NewPackage, text: str, mode: RedactionMode
-) -> tuple[NewPackage, FileText | str]:
+def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackage, FileText | str]:
     """A package whose text is in the store, and that as a file. Raises UsageError without a text or a title."""
     title = one_line(redact(new.title, mode, secret_values(text, mode)).text).strip()
     if not title:
@@ -212,18 +213,16 @@ def _of_text(
         raise UsageError("There is no text.", "Give a sentence in quotes, or pipe it in: ctxrank save < notes.md")
     data = text.encode("utf-8", "replace")
     file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
-    path = new.path if new.path.startswith(TEXT_PATH) else _text_path(primary, new.session, title)
-    return new._replace(path=path, title=title), file
+    return new._replace(title=title), file
 
 
 _TITLES = """
-    SELECT d.title FROM packages AS p JOIN sessions AS s ON s.id = p.session_id
-      JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
-     WHERE s.name = ? AND p.path = ? AND p.superseded_by IS NULL AND p.id > 0
+    SELECT d.title FROM packages AS p JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+     WHERE p.session_id = ? AND p.path = ? AND p.superseded_by IS NULL AND p.id > 0
 """
 
 
-def _text_path(primary: apsw.Connection, session: str, title: str) -> str:
+def _text_path(connection: apsw.Connection, session_id: int, title: str) -> str:
     """What a package has for a path whose text is in the store; no path below a root has two slashes in a row.
 
     It is the title's letters and digits, cut where it is long. Another title may come down to the same, as C and C++
@@ -232,7 +231,7 @@ def _text_path(primary: apsw.Connection, session: str, title: str) -> str:
     words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
     path = TEXT_PATH + ("-".join(words) or "untitled")[:_MAX_SLUG_CHARS]
     said = _said(title)
-    is_its_own = all(_said(other) == said for other in read_column(primary, _TITLES, (session, path), str))
+    is_its_own = all(_said(other) == said for other in read_column(connection, _TITLES, (session_id, path), str))
     return path if is_its_own else f"{path}-{digest_of(said, _OWN_PATH_BYTES)}"
 
 
@@ -404,15 +403,6 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, te
         else:
             rows.update(change.connection, "package_consumers", pending, taken)
         return True
-
-
-def record_delivery(change: Change, package_id: int, group_id: int, agent: str, iteration: int) -> bool:
-    """Record that an agent was shown a package, as one of a group (0: the whole session); False if it was before."""
-    query = (
-        "INSERT OR IGNORE INTO deliveries (package_id, group_id, agent, iteration, delivered_at) VALUES (?, ?, ?, ?, ?)"
-    )
-    change.connection.execute(query, (package_id, group_id, agent, iteration, now_us()))
-    return bool(change.connection.changes())
 
 
 def get_package(primary: apsw.Connection, package_id: int) -> Package:

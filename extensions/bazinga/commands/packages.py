@@ -12,6 +12,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.records import packages, sessions
 from ctxrank.indexer.store.rows import update
+from ctxrank.ranking.context.assembly.receipt import BlockDelivery, mark
 
 _MAX_LIMIT = 50
 _MAX_CONSUMPTIONS = 1000
@@ -166,7 +167,8 @@ def save_consumption(call: BazingaCall) -> Json:
             if packages.get_package(change.connection, package_id).session != owner.name:
                 raise NotFoundError(f"Package {package_id} is not of the session '{owner.name}'.")
             group_id = 0 if sessions.is_session_wide(group) else sessions.require_group(change, owner.id, group)
-            is_new = packages.record_delivery(change, package_id, group_id, agent, iteration)
+            mark(change, BlockDelivery(owner.id, group_id, agent, iteration, (package_id,), ()))
+            is_new = bool(change.connection.changes())
     except NotFoundError as error:
         raise NotFoundError(f"Failed to save consumption: {error.message}") from error
     if is_new:

@@ -7,12 +7,13 @@ from typing import Any
 
 import apsw
 import pytest
-from builders import make_store, save, search_ids, write_file
+from builders import make_store, open_again, save, search_ids, write_file
 from exported import bring, exported_bytes
 from tables import each_row
 
 from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.records.packages import (
@@ -338,6 +339,23 @@ def test_texts_whose_titles_come_down_to_one_path_do_not_replace_each_other(stor
     assert [each.version for each in saved] == [1, 1, 2, 2, 3]
     assert [each.supersedes for each in saved] == [None, None, saved[0].id, saved[1].id, saved[2].id]
     assert saved[1].path.startswith(saved[0].path)
+
+
+def test_a_text_that_another_process_saves_meanwhile_is_not_replaced_by_one_of_its_path(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_package(store, KEPT._replace(title="Java"), text="Stop the okapi.", create_session=True)
+    prepare = artifacts.prepare
+
+    def prepared(*given: Any, **named: Any) -> artifacts.PreparedFile:
+        monkeypatch.setattr(artifacts, "prepare", prepare)
+        with open_again(store) as other:
+            assert save_package(other, KEPT._replace(title="C"), text="Stop the zebra.").version == 1
+        return prepare(*given, **named)
+
+    monkeypatch.setattr(artifacts, "prepare", prepared)
+    saved = save_package(store, KEPT._replace(title="C++"), text="Stop the heron.")
+    assert (saved.version, saved.supersedes) == (1, None) and search_ids(store, "zebra")
 
 
 @each_row("title, text, said", [("", "x", "needs a title"), (" \n", "x", "needs a title"), ("T", " \n", "no text")])
