@@ -10,6 +10,7 @@ failures that were recognised as a purged error, strategies that were taken word
 
 import json
 import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
@@ -180,10 +181,7 @@ def forget_planned(store: Store, plan: Plan, by: Remover = HERE) -> Mapping[str,
     counts = _counts(plan)
     if counts:
         with unchecked_references(store.primary), store.write() as change:
-            with sealing(change.connection, by.seal):
-                _remove(change, plan)
-            note_removals(change.connection, counts, by)
-            note_erasing(change)
+            _remove(change, plan, by)
     return counts
 
 
@@ -210,8 +208,7 @@ def _plan_packages(primary: apsw.Connection, plan: Plan, numbers: Sequence[int])
     query = f"SELECT id, path, artifact_id FROM packages WHERE id NOT {AMONG} ORDER BY id DESC"
     staying = {key: number for number, *named in primary.execute(query, (going,)) for key in named if key}
     query = f"SELECT DISTINCT path, artifact_id FROM packages WHERE id {AMONG}"
-    paths: list[str] = []
-    files: list[int] = []
+    paths, files = list[str](), list[int]()
     for path, artifact_id in primary.execute(query, (going,)):
         if others := [staying[key] for key in (path, artifact_id) if key in staying]:
             other = public_id(PACKAGE, min(others))
@@ -242,14 +239,12 @@ def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
     if is_dry_run:
         return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
-        numbers = _remove(change, plan)
+        numbers = _remove(change, plan, HERE)
         for kind, ids in plan.rows.items():
             # Not again from an export of this store; what others made every store has to forget.
             if kind != SESSION:
                 query = f"UPDATE record_log SET gone = ? WHERE kind = ? AND number {AMONG}"
                 change.connection.execute(query, (BY_ORDER, kind, id_list(ids)))
-        note_removals(change.connection, counts, HERE)
-        note_erasing(change)
     return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
 
 
@@ -281,28 +276,31 @@ def _blocked_texts(primary: apsw.Connection, kind: Kind) -> dict[int, str]:
     return read_map(primary, f"SELECT id, {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}", (), int, str)
 
 
-def _remove(change: Change, plan: Plan) -> list[int]:
-    """Everything in one transaction; returns the numbers under which it is kept out."""
+def _remove(change: Change, plan: Plan, by: Remover) -> list[int]:
+    """Everything in one transaction, noted as removed by whom; returns the numbers under which it is kept out."""
     connection = change.connection
-    _remove_receipts(connection, plan)
-    _remove_anchors(connection, plan)
-    for what, numbers in plan.rows.items():
-        remove_records(change, what, numbers)
-    for unit in dict.fromkeys(plan.failures):
-        for table in ("error_sightings", "failed_commands"):
-            connection.execute(f"DELETE FROM {table} WHERE error_text = ?", (unit,))
-    forget_memories(connection)
-    # The names of agents and types that only this had.
-    connection.execute(
-        "DELETE FROM labels WHERE text NOT IN"
-        " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
-    )
-    return [number for kind, texts in plan.kept_out.items() for number in block(change.connection, kind, texts)]
+    note_removals(connection, _counts(plan), by)
+    note_erasing(change)
+    with sealing(connection, by.seal):
+        _remove_receipts(connection, plan)
+        _remove_anchors(connection, plan)
+        for what, numbers in plan.rows.items():
+            remove_records(change, what, numbers)
+        for unit in dict.fromkeys(plan.failures):
+            for table in ("error_sightings", "failed_commands"):
+                connection.execute(f"DELETE FROM {table} WHERE error_text = ?", (unit,))
+        forget_memories(connection)
+        # The names of agents and types that only this had.
+        connection.execute(
+            "DELETE FROM labels WHERE text NOT IN"
+            " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
+        )
+    return [number for kind, texts in plan.kept_out.items() for number in block(connection, kind, texts)]
 
 
 def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:
     """Receipts that name what goes, a passage of it or its name: their reasons and their tasks say words of it."""
-    ids: set[str] = set()
+    ids, names = set[str](), list[str]()
     query = f"""
         SELECT p.id FROM documents AS d JOIN documents AS p ON p.owner_id = d.id
          WHERE d.kind = ? AND d.record_id {AMONG}
@@ -311,14 +309,16 @@ def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:
         ids.update(public_id(kind, number) for number in numbers)
         passages = read_column(connection, query, (kind, id_list(numbers)), int)
         ids.update(public_id("passage", number) for number in passages)
-    for number, entries in list(connection.execute("SELECT id, entries FROM receipts")):
-        if not ids.isdisjoint(field for line in entries.splitlines() for field in line.split("\t")[1:2]):
-            connection.execute("DELETE FROM receipts WHERE id = ?", (number,))
     for named in kinds_of(connection).values():
         if named.is_file and named.named_by:
             query = f"SELECT {named.named_by} FROM {named.table.name} WHERE id {AMONG}"
-            for name in filter(None, _texts(connection, query, id_list(plan.rows[named.name]))):
-                connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
+            names += filter(None, _texts(connection, query, id_list(plan.rows[named.name])))
+    for number, entries, inputs in list(connection.execute("SELECT id, entries, inputs FROM receipts")):
+        shown, text = (line.split("\t")[1] for line in entries.split("\n") if line), f"{entries}\n{inputs}"
+        # T-1 is not in T-12.
+        is_named = any(name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names)
+        if is_named or not ids.isdisjoint(shown):
+            connection.execute("DELETE FROM receipts WHERE id = ?", (number,))
 
 
 def _remove_anchors(connection: apsw.Connection, plan: Plan) -> None:

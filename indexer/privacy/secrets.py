@@ -15,6 +15,7 @@ import apsw
 
 from ctxrank.indexer.bounds import LEAST_CHARS, MOST_CHARS
 from ctxrank.indexer.catalogue import forget_memories, kinds_of, kinds_with_documents, tables_of
+from ctxrank.indexer.declarations import Meaning
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import owners, require_owners
@@ -73,20 +74,19 @@ def forget_secrets(
         for place, rows in _holding(store.primary, pattern, is_dry_run=True):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
         return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
-    numbers = [*sought]
     with unchecked_references(store.primary), store.write() as change:
         # What lies under a path that holds one is not stored again, because its path would be.
         columns = [(table.name, table.column("path")) for table in tables_of(store.primary)]
         query = " UNION ".join(f"SELECT path FROM {name}" for name, path in columns if path and not path.is_absolute)
         paths = [path for path in read_column(change.connection, query, (), str) if _is_in(path, pattern)]
-        numbers += block(change.connection, PATH, paths)
+        numbers = (*sought, *block(change.connection, PATH, paths))
         for place, rows in list(_holding(change.connection, pattern, is_dry_run=False)):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
             _write_over(change, place, rows, pattern)
         forget_memories(change.connection)
         note_removals(change.connection, {"secret": sum(counts.values())}, HERE)
         note_secrets(change, found=sought)
-    return PurgeReport(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
+    return PurgeReport(counts, numbers, (), is_erased=erase(store), is_dry_run=False)
 
 
 def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":
@@ -128,14 +128,19 @@ class _Place(NamedTuple):
 
 
 def _places(primary: apsw.Connection) -> Iterator[_Place]:
-    """Every column of every table that can hold a text, as the file itself says: none may be forgotten here."""
+    """Every column of every table that can hold a text, as the file itself says: none may be forgotten here.
+
+    Not those with words of ours, each one of a fixed list: a secret that is such a word is no secret there.
+    """
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     counted_as = {table.name: table.counted_as for owner in owners(primary) for table in owner.all_tables}
+    columns = ((table.name, column) for table in tables_of(primary) for column in table.stored)
+    words = {(table, column.name) for table, column in columns if column.meaning is Meaning.WORD}
     for table in read_column(primary, query, (), str):
-        columns = list(primary.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)))
-        key = ", ".join(name for name, _, pk in columns if pk) or "rowid"
-        for name, kind, _ in columns:
-            if kind == "TEXT":
+        stored = list(primary.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)))
+        key = ", ".join(name for name, _, pk in stored if pk) or "rowid"
+        for name, kind, _ in stored:
+            if kind == "TEXT" and (table, name) not in words:
                 yield _Place(table, name, key, "path" if name == "path" else counted_as.get(table) or table)
 
 
@@ -154,10 +159,8 @@ def _holding(
     for place in _places(primary):
         if is_dry_run and place.table in counted and place.column != "path":
             continue
-        rows: _Rows = []
-        for *key, text in primary.execute(f"SELECT {place.key}, {place.column} FROM {place.table}"):
-            if isinstance(text, str) and _is_in(text, pattern):
-                rows.append((tuple(key), text))
+        stored = primary.execute(f"SELECT {place.key}, {place.column} FROM {place.table}")
+        rows = [(tuple(key), text) for *key, text in stored if isinstance(text, str) and _is_in(text, pattern)]
         if rows:
             yield place, rows
 

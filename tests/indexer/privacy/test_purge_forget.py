@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from files_left import bytes_left, reading, vocabulary
 from linked_builders import write_artifact
 from predecessor import SESSION, PredecessorDb
+from tables import each_row
 
 from ctxrank.cli.click_commands import whole_cli
 from ctxrank.cli.main import COMMANDS, run
@@ -40,6 +41,7 @@ from ctxrank.indexer.records.skill_outputs import save_skill_output
 from ctxrank.indexer.records.strategies import NewStrategy, save_strategy
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import parse_ref
 from ctxrank.indexer.store.store import Store
 
@@ -209,6 +211,34 @@ def test_a_linked_artifact_is_forgotten_with_the_annotations_of_its_path(store: 
     sync_tree(store, tree)
     sync_annotations(store, tree)
     assert bytes_left(store, WORD) == []
+
+
+@pytest.mark.needs("links")
+def test_a_receipt_goes_that_names_what_goes_and_not_one_that_names_what_begins_so(store: Store) -> None:
+    root = Path(store.location.root)
+    task, _ = (write_artifact(root, id_) for id_ in ("TASK-1", "TASK-12"))
+    sync_tree(store, require_tree(store.location))
+    entries = ("+\tTASK-1\tline\t3\t", "+\tTASK-12\tline\t3\tin scope", "-\tSPEC-2\t\t0\tnot of TASK-1")
+    query = """
+        INSERT INTO receipts (kind, seq, inputs, entries, parts, digest, tokens, created_at)
+        VALUES ('context', 1, ?, ?, '', '', 0, 1)
+    """
+    for inputs, entry in (*(("", entry) for entry in entries), ("task\tTASK-1", ""), ("task\tTASK-12", "")):
+        store.primary.execute(query, (inputs, entry))
+    forget_path(store, str(task))
+    assert read_column(store.primary, "SELECT id FROM receipts ORDER BY id", (), int) == [2, 5]
+
+
+@each_row("word", ["reasoning", "artifact", "completed", "investigation"])
+def test_a_secret_that_is_a_word_of_ours_leaves_that_word_where_it_stands(store: Store, word: str) -> None:
+    fill(store, session=word[::-1])
+    query = """
+        SELECT kind FROM documents UNION SELECT kind FROM record_log WHERE kind <> 'forget'
+         UNION SELECT status FROM sessions
+    """
+    before = store.primary.execute(query).fetchall()
+    forget_secrets(store, [word], PLAIN)
+    assert store.primary.execute(query).fetchall() == before
 
 
 def test_what_is_forgotten_is_not_indexed_again_until_it_is_allowed(store: Store) -> None:
