@@ -19,7 +19,7 @@ import apsw
 from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.declarations import Column, Kind, LostRecord, Row, Table, Value, declared
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import Any, NamedTuple, cast
+from ctxrank.indexer.light_typing import Any, cast
 from ctxrank.indexer.owners import owners
 from ctxrank.indexer.text.lines import error_title
 from ctxrank.indexer.text.tables import rows
@@ -120,31 +120,6 @@ def file_tables(primary: apsw.Connection) -> Iterator[tuple[Table, Column]]:
         column = next((column for column in table.stored if column.refers_to in folders), None)
         if column is not None and table.column("path") is not None:
             yield table, column
-
-
-class NamedRecord(NamedTuple):
-    """A record with an id of its own."""
-
-    kind: str
-    number: int
-    name: str
-    type: str
-    title: str
-
-
-def named_records(primary: apsw.Connection, name: str = "", limit: int = -1) -> list[NamedRecord]:
-    """The records of a store with an id of their own, or with this one, each kind's in their order."""
-    found: list[NamedRecord] = []
-    for kind in kinds_of(primary).values():
-        if kind.named_by:
-            query = f"""
-                SELECT '{kind.name}', id, {kind.named_by}, type, title
-                  FROM {kind.table.name}
-                 WHERE {kind.named_by} <> '' AND ?1 IN ('', {kind.named_by})
-                 ORDER BY {kind.named_by}, path LIMIT ?2
-            """
-            found += [NamedRecord(*row) for row in primary.execute(query, (name, limit))]
-    return found
 
 
 def forget_memories(primary: apsw.Connection) -> None:

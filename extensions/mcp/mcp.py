@@ -130,7 +130,7 @@ class Served:
 
     def list_resources(self, _: Json, __: Say | None = None) -> Json:
         """The newest packages, and the linked artifacts by their own ids; none where there is no store."""
-        from ctxrank.indexer.catalogue import named_records  # noqa: PLC0415  the first answer needs no store
+        from ctxrank.extensions.mcp.tools import named_records  # noqa: PLC0415  the first answer needs no store
 
         packages = """
             SELECT id, path, summary FROM packages
@@ -141,9 +141,9 @@ class Served:
             with self._call.open() as store:
                 for number, path, summary in store.primary.execute(packages, (_LISTED,)):
                     found.append({"uri": f"{URI}package/{number}", "name": path, "description": summary})
-                for one in named_records(store.primary, limit=_LISTED):
-                    linked: Json = {"name": one.name, "title": one.title, "description": one.type}
-                    found.append({"uri": f"{URI}{one.kind}/{one.name}", **linked})
+                for kind, _number, name, type_, title in named_records(store.primary, limit=_LISTED):
+                    linked: Json = {"name": name, "title": title, "description": type_}
+                    found.append({"uri": f"{URI}{kind}/{name}", **linked})
         except CtxrankError:
             return {"resources": []}
         return {"resources": [{**one, "mimeType": _MARKDOWN} for one in found]}

@@ -6,10 +6,12 @@ An answer is at most `max_tokens`; what does not fit is counted, and says how to
 What is read from the store is data that others wrote: texts come under a line that says so.
 """
 
+import apsw
+
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.cli.output.envelope import as_json
-from ctxrank.indexer.catalogue import named_records
+from ctxrank.indexer.catalogue import kinds_of
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.records.sessions import has_session, project_in_force, require_session
@@ -46,6 +48,21 @@ class Answer(NamedTuple):
     text: str
 
 
+def named_records(primary: apsw.Connection, name: str = "", limit: int = -1) -> list[tuple[str, int, str, str, str]]:
+    """(kind, number, id, type, title) of the records of a store with an id of their own, or with this one."""
+    found: list[tuple[str, int, str, str, str]] = []
+    for kind in kinds_of(primary).values():
+        if kind.named_by:
+            query = f"""
+                SELECT '{kind.name}', id, {kind.named_by}, type, title
+                  FROM {kind.table.name}
+                 WHERE {kind.named_by} <> '' AND ?1 IN ('', {kind.named_by})
+                 ORDER BY {kind.named_by}, path LIMIT ?2
+            """
+            found += primary.execute(query, (name, limit))
+    return found
+
+
 class Caller:
     """Who asks: where the store is, and the session that is saved into.
 
@@ -70,8 +87,8 @@ class Caller:
             raise UsageError("The id is empty.", "Give one of `search`, a linked artifact's own id, or path:line.")
         path, line = (kind, int(number)) if colon and number.isdecimal() and len(number) < 10 else (id_, 0)
         with self._call.open() as store:
-            if named := named_records(store.primary, id_):
-                return public_id(named[0].kind, named[0].number)
+            for linked, number_of_it, *_ in named_records(store.primary, id_):
+                return public_id(linked, number_of_it)
             query = """
                 SELECT kind, coalesce(record_id, id) FROM documents
                  WHERE path = ?1
@@ -88,7 +105,7 @@ class Caller:
         if not task or any(character.isspace() for character in task):
             return False
         with self._call.open() as store:
-            return any(one.type == "task" for one in named_records(store.primary, task))
+            return any(type_ == "task" for *_, type_, _ in named_records(store.primary, task))
 
     def reading_session(self) -> str:
         """The session that a block is asked for: this one where it has begun, else the newest of the store."""
