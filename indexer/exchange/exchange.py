@@ -98,9 +98,7 @@ def import_jsonl(
 
 
 class _Removal(NamedTuple):
-    """A record that goes: its key in the register of its origin, its row here (0: none), what the log notes, and by
-    which order it goes (0: its own store removed it).
-    """
+    """A record that goes: its key in the register of its origin, its row here (0: none), and what the log notes."""
 
     of: str
     kind: str
@@ -108,7 +106,6 @@ class _Removal(NamedTuple):
     row_id: int
     seq: int
     gone: int
-    order_id: int = 0
 
 
 class Exchange:
@@ -203,24 +200,21 @@ class Exchange:
 
     def _remove(self, uuid: str, lines: list[Line]) -> None:
         """Apply that records were removed by their origin, or that every store has to forget them."""
-        removals: list[_Removal] = []
-        met: set[_Removal] = set()
+        orders_of: dict[_Removal, int | None] = {}  # 0: it needs none; None: it waits, or was declined
         with self._store.write() as change:
             for line in lines:
                 try:
                     for one in self._removal(change, uuid, line):
-                        if one in met:  # a line that came twice
-                            continue
-                        met.add(one)
-                        order_id = self._enter_removal(change, uuid, line, one) if one.gone == BY_ORDER else 0
-                        removals += [one._replace(order_id=order_id)] if order_id is not None else []
+                        if one not in orders_of:  # a line may come twice
+                            order_id = self._enter_removal(change, uuid, line, one) if one.gone == BY_ORDER else 0
+                            orders_of[one] = order_id
                 except UsageError as error:
                     self._account.skip(REMOVED, line.shown, error.message)
-        for order_id in {one.order_id for one in removals}:
-            numbers: dict[str, list[int]] = {}
-            for one in removals:
-                if one.row_id and one.order_id == order_id:
-                    numbers.setdefault(one.kind, []).append(one.row_id)
+        removals = {one: order_id for one, order_id in orders_of.items() if order_id is not None}
+        rows: dict[int, dict[str, list[int]]] = {}
+        for one, order_id in removals.items():
+            rows.setdefault(order_id, {}).setdefault(one.kind, []).extend([one.row_id] * bool(one.row_id))
+        for order_id, numbers in rows.items():
             self._forgotten.update(forget_numbers(self._store, numbers, self._remover(uuid, order_id)))
         with self._store.write() as change:
             for one in removals:

@@ -49,7 +49,11 @@ def export_lines(
     What belongs to a session comes with all sessions that were asked for and their groups. What was stored
     under older redaction rules is redacted again. Raises UsageError, NotFoundError before the first line.
     """
-    choice = _chosen(store.primary, sessions, kinds)._replace(since=since, all_origins=all_origins)
+    require_owners(store.primary, "export")
+    known = kinds_of(store.primary)
+    chosen = chosen_kinds(known, kinds, exported_kinds(known), "a kind of record", has_session=bool(sessions))
+    ids = tuple(dict.fromkeys(find_session(store.primary, name).id for name in sessions))
+    choice = Choice(chosen, ids, since, all_origins, is_selection=bool(sessions or kinds))
     return _lines(store, choice, IncomingTexts(load_config(store).redaction_mode))
 
 
@@ -57,14 +61,6 @@ def last_number(connection: apsw.Connection) -> int:
     """The number of the last change in the record log: what the next `--since` begins behind."""
     query = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'record_log'), 0)"
     return int(connection.execute(query).get)
-
-
-def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[str]) -> Choice:
-    require_owners(primary, "export")
-    known = kinds_of(primary)
-    chosen = chosen_kinds(known, kinds, exported_kinds(known), "a kind of record", has_session=bool(sessions))
-    ids = tuple(dict.fromkeys(find_session(primary, name).id for name in sessions))
-    return Choice(chosen, ids, is_selection=bool(sessions or kinds))
 
 
 def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Generator[str, None, None]:

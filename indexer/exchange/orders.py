@@ -196,8 +196,8 @@ def returnable_orders(primary: apsw.Connection) -> list[WaitingOrder]:
 
 def settle(change: Change, numbers: Iterable[int], state: Literal["agreed", "declined"]) -> None:
     """These wait no longer: what is declined is not asked about again; what is agreed had nothing left to remove."""
-    for number in numbers:
-        change.connection.execute("UPDATE orders SET state = ? WHERE id = ? AND state = 'waiting'", (state, number))
+    query = "UPDATE orders SET state = ? WHERE id = ? AND state = 'waiting'"
+    change.connection.executemany(query, [(state, number) for number in numbers])
 
 
 def has_unfulfilled(primary: apsw.Connection) -> bool:

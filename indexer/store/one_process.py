@@ -23,13 +23,11 @@ _TRIES, _PAUSE_S = 3, 0.02
 _started: set[int] = set()  # processes that `start_for` has started, and that may have ended meanwhile
 
 
-def _does_so_already(says: str) -> CtxrankError:
-    return LockedError(f"Process {says} does so already.")
-
-
 @contextmanager
 def only_one(
-    path: str, says: str, refused: Callable[[str], CtxrankError] = _does_so_already
+    path: str,
+    says: str,
+    refused: Callable[[str], CtxrankError] = lambda holder: LockedError(f"Process {holder} does so already."),
 ) -> Generator[None, None, None]:
     """Hold a lock file that says one line. Raises what `refused` makes of its holder's; CtxrankError for no file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
