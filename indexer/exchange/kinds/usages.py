@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.register import LineIdentity
@@ -47,6 +48,8 @@ def bring_usages(run: ImportRun, lines: Iterable[Line]) -> None:
 
     def write(change: Change, row: tuple[int, str | None, ReportedUsage], target: int | None) -> Written:
         number, of, usage = row
+        if of is not None and not run.origin.is_accepted:
+            raise UsageError("it says who took another store's package, and its store is not accepted here")
         package_id = run.maker(change, of).local(number)
         session_id = read_value(change.connection, "SELECT session_id FROM packages WHERE id = ?", (package_id,), int)
         if session_id is None:

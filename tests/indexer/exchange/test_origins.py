@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, open_again, save, search_ids
-from exported import bring, exported, exported_bytes, fill, uuid_of
+from exported import ISO, as_bytes, bring, exported, exported_bytes, fill, uuid_of
 from memory_engine import MemoryEngine
 
 from ctxrank.cli.main import run
@@ -15,6 +15,7 @@ from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
+from ctxrank.indexer.records.packages import consumers_of
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import ids
@@ -127,6 +128,21 @@ def test_a_strangers_fix_does_not_take_the_place_of_ours(
     bring_strange(anna, stranger)  # which says that it saw it later
     found = matched(anna, capsys)
     assert (found["solution"], found["word"], found["occurrences"]) == ("pip install pyyaml", "known", 2)
+
+
+def test_what_a_stranger_says_of_who_took_our_package_is_not_believed_before_it_is_accepted(
+    anna: Store, stranger: Store
+) -> None:
+    save(anna, "a.md", "zebra\n", consumers=("developer",))
+    taken = [{"agent": "developer", "iteration": 1, "consumed_at": ISO}]
+    shown = [{"group": "G", "agent": "developer", "iteration": 1, "delivered_at": ISO}]
+    usage = {"record": "usage", "id": 1, "of": uuid_of(anna), "seq": 9, "consumers": taken, "deliveries": shown}
+    said = as_bytes(exported(stranger)[0], usage)
+    (skipped,) = import_jsonl(anna, io.BytesIO(said)).skipped
+    assert "not accepted" in skipped.reason and consumers_of(anna.primary, 1) == [("developer", None, None)]
+    assert anna.primary.execute("SELECT count(*) FROM deliveries").get == 0
+    import_jsonl(anna, io.BytesIO(said), is_accepted=True)
+    assert [one.iteration for one in consumers_of(anna.primary, 1)] == [1]
 
 
 def test_what_is_saved_here_takes_the_place_of_a_strangers(
