@@ -11,6 +11,7 @@ from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.ids import IS_ACCEPTED
 from ctxrank.indexer.store.store import Change, Store
 
 CURRENT_FOR_US = DAY_US
@@ -113,11 +114,12 @@ def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | 
 def last_failure(primary: apsw.Connection, session_id: int, group_id: int | None, *, now: int) -> str:
     """The text of the last failure of a group, or of the whole session, that is not over; '' for none.
 
-    Only the last one counts: what failed before it and was not seen since has most likely been passed.
+    Only the last one counts: what failed before it and was not seen since has most likely been passed. What a store
+    that is not accepted here says of a group is no failure of it.
     """
-    query = """
+    query = f"""
         SELECT error_text, resolved_at, seen_at FROM error_sightings
-         WHERE session_id = ? AND (?2 IS NULL OR group_id IN (0, ?2))
+         WHERE session_id = ? AND (?2 IS NULL OR group_id IN (0, ?2)) AND {IS_ACCEPTED.format("id")}
          ORDER BY seen_at DESC, id DESC LIMIT 1  -- what was imported is older than its id
     """
     unit, resolved_at, seen_at = primary.execute(query, (session_id, group_id)).fetchone() or ("", None, 0)

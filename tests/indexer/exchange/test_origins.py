@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from builders import make_store, open_again, save, search_ids
-from exported import ISO, as_bytes, bring, exported, exported_bytes, fill, uuid_of
+from exported import ISO, as_bytes, bring, export_of, exported, exported_bytes, fill, uuid_of
 from memory_engine import MemoryEngine
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.errors.failure_text import read_failure_text
+from ctxrank.indexer.errors.failures import last_failure
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
@@ -143,6 +145,21 @@ def test_what_a_stranger_says_of_who_took_our_package_is_not_believed_before_it_
     assert anna.primary.execute("SELECT count(*) FROM deliveries").get == 0
     import_jsonl(anna, io.BytesIO(said), is_accepted=True)
     assert [one.iteration for one in consumers_of(anna.primary, 1)] == [1]
+
+
+def test_a_failure_of_a_stranger_does_not_stand_before_the_last_one_here(anna: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    line = {"record": "failure", "session": "S", "project": "default", "group": "G"}
+    ours, theirs = (
+        {**line, "unit": f"ValueError: no {word}", "seen_at": format_us(now_us() + minutes * 60_000_000)}
+        for word, minutes in (("port", 1), ("walrus", 2))
+    )
+    own = {**exported(anna)[0], "seq": 99}
+    import_jsonl(anna, io.BytesIO(as_bytes(own, {"id": 1, "seq": 9, **ours})))
+    bring(anna, export_of(theirs), is_accepted=False)
+    assert last_failure(anna.primary, 1, 1, now=now_us()) == "ValueError: no port"
+    bring(anna, export_of(theirs))
+    assert last_failure(anna.primary, 1, 1, now=now_us()) == "ValueError: no walrus"
 
 
 def test_what_is_saved_here_takes_the_place_of_a_strangers(
