@@ -19,6 +19,7 @@ from ctxrank.indexer.records.sessions import find_session, is_session_wide, proj
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page, require_value
+from ctxrank.indexer.store.ids import IS_ACCEPTED
 from ctxrank.indexer.store.rows import Value, list_where, read_where
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import is_one_line
@@ -166,8 +167,9 @@ def extract_strategies(
     """Turn what the authors of a success said at its completion into strategies, all or none of them.
 
     Of each group that is the newest completion of an agent that is no judge: earlier tries, plans and verdicts are
-    none. A completion counts once, however often this is called. A session-wide group means all groups, a `project`
-    of None the session's own, or the store's. Raises NotFoundError, UsageError, LockedError.
+    none, nor is what a store that is not accepted said. A completion counts once, however often this is called. A
+    session-wide group means all groups, a `project` of None the session's own, or the store's. Raises NotFoundError,
+    UsageError, LockedError.
     """
     owner = find_session(store.primary, session)
     group = None if is_session_wide(group) else group
@@ -199,7 +201,7 @@ def _last_completions(
                   FROM reasoning AS r
                   LEFT JOIN groups AS g ON g.id = r.group_id
                  WHERE r.session_id = ? AND r.phase = 'completion' AND (? IS NULL OR g.name = ?)
-                   AND r.agent NOT IN ({", ".join("?" * len(judges))}))
+                   AND r.agent NOT IN ({", ".join("?" * len(judges))}) AND {IS_ACCEPTED.format("r.id")})
          WHERE place = 1
          ORDER BY created_at DESC, id DESC LIMIT ?
     """

@@ -19,6 +19,7 @@ from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.records.packages import consumers_of
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
+from ctxrank.indexer.records.strategies import extract_strategies, list_strategies
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import ids
 from ctxrank.indexer.store.config import Config
@@ -145,6 +146,16 @@ def test_what_a_stranger_says_of_who_took_our_package_is_not_believed_before_it_
     assert anna.primary.execute("SELECT count(*) FROM deliveries").get == 0
     import_jsonl(anna, io.BytesIO(said), is_accepted=True)
     assert [one.iteration for one in consumers_of(anna.primary, 1)] == [1]
+
+
+def test_what_a_stranger_says_at_a_completion_becomes_no_strategy_of_ours(anna: Store) -> None:
+    own = NewReasoning("S", "G", "developer", "completion", "We took the heron.")
+    save_reasoning(anna, own, create_session=True)
+    line = {"record": "reasoning", "session": "S", "project": "default", "group": "G", "agent": "developer"}
+    later = format_us(now_us() + 60_000_000)
+    bring(anna, export_of({**line, "phase": "completion", "content": "Zebra.", "created_at": later}), is_accepted=False)
+    assert len(extract_strategies(anna, "S", "G", None)) == 1
+    assert [one.insight for one in list_strategies(anna.primary)] == ["We took the heron."]
 
 
 def test_a_failure_of_a_stranger_does_not_stand_before_the_last_one_here(anna: Store) -> None:
