@@ -39,11 +39,11 @@ _COLD = """
 import sys, time
 start = time.perf_counter()
 from ctxrank.indexer.opening import open_store
-from ctxrank.indexer.errors.parse.console import read_failure
+from ctxrank.indexer.errors.parse.console import clean
 from ctxrank.ranking.errors.answer import Asked, recognise
 loaded = time.perf_counter()
 store = open_store(start=sys.argv[1])
-text = read_failure(sys.stdin.buffer.read())
+text = clean(sys.stdin.buffer.read().decode("utf-8", "replace"))
 recognise(store.primary, text, Asked("default", 0))
 print((loaded - start) * 1000, (time.perf_counter() - loaded) * 1000)
 """

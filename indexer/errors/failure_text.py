@@ -6,7 +6,7 @@ Redacted twice where that makes a difference: before cleaning, which may cut a l
 after it, because a colour inside a secret hides it from the rules.
 """
 
-from ctxrank.indexer.errors.parse.console import read_failure
+from ctxrank.indexer.errors.parse.console import clean
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 
@@ -37,10 +37,10 @@ def read_failure_text(data: bytes, mode: RedactionMode) -> FailureText:
         data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     if _is_binary(data):
         return FailureText("", NO_TEXT)
-    raw = data.decode("utf-8", "replace")
-    clean = redact(raw, mode)
-    secrets = secret_values(raw, mode) if clean.rules else frozenset[str]()
-    text = read_failure(clean.text.encode("utf-8", "replace"))
+    raw = data.decode("utf-8-sig", "replace")
+    redacted = redact(raw, mode)
+    secrets = secret_values(raw, mode) if redacted.rules else frozenset[str]()
+    text = clean(redacted.text)
     if any(hiding in raw for hiding in _HIDING):
         text = redact(text, mode).text
     return FailureText(text, secrets=secrets) if text.strip() else FailureText("", NOTHING_PRINTED)

@@ -7,7 +7,8 @@ for its session, or CURRENT_FOR_US has passed.
 import apsw
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import read_row, read_value
@@ -104,9 +105,6 @@ def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, p
 
 def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | None:
     """A sighting whose text was redacted and cut out before; None where nothing can be read of it."""
-    from ctxrank.indexer.errors.parse.units import error_units  # noqa: PLC0415  start-up: only with an error text
-    from ctxrank.indexer.errors.signature import sign  # noqa: PLC0415  start-up: only with an error text
-
     units = error_units(unit)
     return Sighting(sign(units[0]), unit, seen_at, resolved_at) if units else None
 

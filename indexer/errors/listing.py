@@ -61,7 +61,6 @@ def list_errors(
     state: str | None = None,
     with_expired: bool = False,
     limit: int = -1,
-    now: int | None = None,
 ) -> Page[StoredError]:
     """Patterns by their last sighting, the newest first; a language leaves out those of others. Raises UsageError."""
     if state is not None:
@@ -73,20 +72,13 @@ def list_errors(
            AND (:state IS NULL OR e.state = :state) AND (:with_expired OR {IS_ALIVE})
          ORDER BY e.last_seen DESC, e.id DESC
     """
-    values = {
-        "project": project,
-        "lang": lang,
-        "state": state,
-        "with_expired": with_expired,
-        "now": now_us() if now is None else now,
-    }
+    values = {"project": project, "lang": lang, "state": state, "with_expired": with_expired, "now": now_us()}
     return read_page(primary, query, values, _stored, limit=limit)
 
 
-def get_error(primary: apsw.Connection, pattern_id: int, now: int | None = None) -> StoredError:
+def get_error(primary: apsw.Connection, pattern_id: int) -> StoredError:
     """One pattern, expired or not. Raises NotFoundError."""
-    values = {"id": pattern_id, "now": now_us() if now is None else now}
-    found = read_row(primary, f"{_QUERY} WHERE e.id = :id", values, _stored)
+    found = read_row(primary, f"{_QUERY} WHERE e.id = :id", {"id": pattern_id, "now": now_us()}, _stored)
     if found is None:
         raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank list errors' shows what there is.")
     return found
@@ -105,14 +97,8 @@ def recognition_of(primary: apsw.Connection, pattern_id: int) -> Recognition | N
 
 def _recognition(headline: str, features: str, unit: str, sightings: int) -> Recognition:
     parts = json.loads(features)
-    return Recognition(
-        headline=headline,
-        codes=tuple(parts["codes"]),
-        values=tuple(parts["values"]),
-        places=tuple(f"{frame[0]} in {frame[1]}" if frame[1] else str(frame[0]) for frame in parts["frames"]),
-        unit=unit,
-        sightings=sightings,
-    )
+    places = tuple(f"{frame[0]} in {frame[1]}" if frame[1] else str(frame[0]) for frame in parts["frames"])
+    return Recognition(headline, tuple(parts["codes"]), tuple(parts["values"]), places, unit, sightings)
 
 
 def _stored(*columns: "Any") -> StoredError:

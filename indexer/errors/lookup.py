@@ -1,7 +1,7 @@
 """Signatures of known errors in the store: written beside their pattern, found by fingerprint or by rare terms.
 
     put(change, pattern_id, "default", signature, unit.text)
-    same_template(connection, Whose("default"), signature.template)
+    same(connection, Whose("default"), "template", signature.template)
     similar(connection, Whose("default", now_us(), "python"), terms_of(signature))
 
 A lookup reads a few short posting lists and the rows of the best, never the whole table: the cost does not grow with
@@ -17,7 +17,7 @@ from ctxrank.indexer.errors.parse.frames import Frame
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign, terms_of
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.ids import IS_VOUCHED
@@ -123,14 +123,11 @@ def is_told_often(connection: apsw.Connection, whose: Whose, signature: Signatur
     return has_tool and require_value(connection, query, (numbers, LEAST_TOLD), int) == LEAST_TOLD
 
 
-def same_instance(connection: apsw.Connection, whose: Whose, instance: str) -> list[KnownError]:
-    """Patterns with this instance fingerprint, the newest first."""
-    return list(_known(connection, whose, "s.instance = :instance", {"instance": instance}))
-
-
-def same_template(connection: apsw.Connection, whose: Whose, template: str) -> list[KnownError]:
-    """Patterns with this template fingerprint, the newest first."""
-    return list(_known(connection, whose, "s.template = :template", {"template": template}))
+def same(
+    connection: apsw.Connection, whose: Whose, of: Literal["template", "instance"], fingerprint: str
+) -> list[KnownError]:
+    """Patterns with this fingerprint of their template or their instance, the newest first."""
+    return list(_known(connection, whose, f"s.{of} = :fingerprint", {"fingerprint": fingerprint}))
 
 
 def similar(connection: apsw.Connection, whose: Whose, terms: Iterable[str]) -> list[KnownError]:

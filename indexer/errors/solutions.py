@@ -87,7 +87,6 @@ def save_error(
             number = read_value(change.connection, query, (clean.known_id, clean.project, clean.solution), int)
             if number is not None and clean.varying:
                 lookup.let_vary(change, number, clean.varying)
-        is_new = number is None
         if number is None:
             number = _insert(change, signature, clean, now)
             lookup.put(change, number, clean.project, signature, unit.text)
@@ -98,7 +97,7 @@ def save_error(
         ((occurrences, state, error_type, message),) = change.connection.execute(query, (number,))
     anchor_document(store, DocumentRef("error", number))
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    return SavedKnownError(number, is_new, occurrences, state, done, reason, error_type, message, is_redacted)
+    return SavedKnownError(number, done == "new", occurrences, state, done, reason, error_type, message, is_redacted)
 
 
 def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
@@ -135,7 +134,7 @@ def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bo
 def pattern_of(connection: apsw.Connection, signature: Signature, project: str, lang: str | None = None) -> int | None:
     """The project's own pattern that an error is, the newest of several."""
     lang = lang or signature.language or None
-    for known in lookup.same_instance(connection, Whose(project, own_only=True), signature.instance):
+    for known in lookup.same(connection, Whose(project, own_only=True), "instance", signature.instance):
         one = known.signature
         if one.is_traced and signature.is_traced and one.frames[-1].place != signature.frames[-1].place:
             continue  # they failed at different places of the code

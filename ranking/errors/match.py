@@ -172,9 +172,9 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     objections: list[tuple[float, int, str]] = []
     needs_more = is_summary(asked.message)
     # The same template where there is one; what shares rare terms where none has this name, or the place decides.
-    by_id = {one.pattern_id: one for one in lookup.same_template(connection, whose, asked.template)}
+    by_id = {one.pattern_id: one for one in lookup.same(connection, whose, "template", asked.template)}
     if len(by_id) == lookup.MAX_SAME:
-        by_id |= {one.pattern_id: one for one in lookup.same_instance(connection, whose, asked.instance)}
+        by_id |= {one.pattern_id: one for one in lookup.same(connection, whose, "instance", asked.instance)}
     if asked.is_traced or all(_renamed(asked, one) for one in by_id.values()):
         by_id |= {one.pattern_id: one for one in lookup.similar(connection, whose, terms_of(asked))}
     looked_up = list(by_id.values())

@@ -1,7 +1,7 @@
-"""What a command printed, as text that can be looked at: decoded, without colours and progress bars, and without what a
-log and another tool put before each line.
+"""What a command printed, as text that can be looked at: without colours and progress bars, and without what a log and
+another tool put before each line.
 
-    read_failure(b"\\x1b[31merror\\x1b[0m: no such file\\r\\n")  ->  "error: no such file\\n"
+    clean("\\x1b[31merror\\x1b[0m: no such file\\r\\n")  ->  "error: no such file\\n"
     unwrapped(["#12 1.234 x.c:1:2: error: no"])  ->  ["x.c:1:2: error: no"]
 
 pip indents what a build printed, docker build numbers it, and a build server writes the time before it. The errors are
@@ -24,11 +24,6 @@ _OF_ERRORS = ("ERR", "FAT", "CRI", "PAN", "ALE", "EME", "SEV")
 _BORDERS = (
     "\u2502\u2503\u2500\u2501\u256d\u256e\u2570\u256f\u250c\u2510\u2514\u2518\u2577\u2575\u250f\u2513\u2517\u251b"
 )
-
-
-def read_failure(data: bytes) -> str:
-    """The text of a command's output, in UTF-8; never fails."""
-    return clean(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
 
 
 def clean(text: str) -> str:

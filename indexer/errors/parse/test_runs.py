@@ -8,7 +8,6 @@ than the message. One row of runners.tsv for each way to write it.
 """
 
 import re
-from functools import cached_property
 
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.frames import Frame, file_name, frame_at, frame_of
@@ -79,29 +78,19 @@ def failed_tests(lines: list[str]) -> list[FailedTest]:
     return found
 
 
-class SummaryPlaces:
-    """The tests of pytest's summary by what it says of each: the place where the report itself shows none."""
+def summary_places(lines: list[str]) -> dict[str, tuple[int, Frame]]:
+    """The tests of pytest's summary by what it says of each, where it last does: a report may show no other place."""
+    return {
+        _said(match["message"] or ""): (at, Frame(file_name(match["file"]), match["name"] or ""))
+        for at, line in enumerate(lines)
+        if line.startswith(("FAILED ", "ERROR ")) and (match := _REPORTED["summary"].match(line))
+    }
 
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
 
-    def of(self, message: str) -> Frame | None:
-        """The test of the last line whose words this message begins with."""
-        found = [self._places[said] for length in self._lengths if (said := message[:length]) in self._places]
-        return max(found)[1] if found and message else None
-
-    @cached_property
-    def _places(self) -> dict[str, tuple[int, Frame]]:
-        """The last line that says it, and its test."""
-        return {
-            _said(match["message"] or ""): (at, Frame(file_name(match["file"]), match["name"] or ""))
-            for at, line in enumerate(self._lines)
-            if (match := _REPORTED["summary"].match(line))
-        }
-
-    @cached_property
-    def _lengths(self) -> frozenset[int]:
-        return frozenset(map(len, self._places))
+def place_in_summary(message: str, places: dict[str, tuple[int, Frame]]) -> Frame | None:
+    """The test of the last line whose words this message begins with."""
+    found = [places[said] for length in set(map(len, places)) if (said := message[:length]) in places]
+    return max(found)[1] if found and message else None
 
 
 def _said(message: str) -> str:

@@ -37,7 +37,7 @@ from ctxrank.indexer.errors.parse.reasons import reasons_beside
 from ctxrank.indexer.errors.parse.structure import better_line, concludes, names_something, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
-from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
+from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, place_in_summary, summary_places
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_UNITS = 20
@@ -158,7 +158,7 @@ def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     tests = failed_tests(lines)
     starts = [test.start for test in tests]
     reports = [_bounded(lines[test.start : test.end]) for test in tests]
-    summary = SummaryPlaces(lines)
+    summary = summary_places(lines)
     placed: list[ErrorUnit] = []
     told: set[int] = set()
     for unit in units:
@@ -183,8 +183,8 @@ def _own_calls(unit: ErrorUnit) -> tuple[Frame, ...]:
     return tuple(frame for frame in own_frames(unit.frames) if frame.is_ours)
 
 
-def _in_summary(unit: ErrorUnit, summary: SummaryPlaces) -> ErrorUnit:
-    if _own_calls(unit) or (frame := summary.of(unit.message)) is None:
+def _in_summary(unit: ErrorUnit, summary: dict[str, tuple[int, Frame]]) -> ErrorUnit:
+    if _own_calls(unit) or (frame := place_in_summary(unit.message, summary)) is None:
         return unit
     line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
     return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)

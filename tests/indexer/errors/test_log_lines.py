@@ -2,7 +2,7 @@
 
 import pytest
 
-from ctxrank.indexer.errors.parse.console import as_said, read_failure
+from ctxrank.indexer.errors.parse.console import as_said, clean
 from ctxrank.indexer.errors.parse.units import error_units
 
 _SAID = 'could not translate host name "db" to address: Name or service not known'
@@ -34,7 +34,7 @@ _QUOTED = _SAID.replace('"', '\\"')
     ],
 )
 def test_time_level_and_speaker_are_no_part_of_a_message(line: str, above: str) -> None:
-    assert error_units(read_failure(f"{above}{line}\n".encode()))[0].message == _SAID
+    assert error_units(clean(f"{above}{line}\n"))[0].message == _SAID
 
 
 def test_a_cause_beside_the_message_belongs_to_it() -> None:
@@ -61,4 +61,4 @@ def test_another_line_is_as_it_is(line: str) -> None:
 @pytest.mark.parametrize("before", ["src/a.ts error: ", "main.c:error: ", "[error] ", "E: ", "npm: "])
 def test_what_announces_an_error_is_no_speaker(before: str) -> None:
     printed = f"{before}no such table\n{before}no such row\n"
-    assert read_failure(printed.encode()) == printed
+    assert clean(printed) == printed

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tables import each_row
 from tool_outputs import OUTPUTS, SAYING, SUMMARIES, TRACEBACK
 
-from ctxrank.indexer.errors.parse.console import read_failure
+from ctxrank.indexer.errors.parse.console import clean
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.parse.units import MAX_UNITS, ErrorUnit, error_units
 from ctxrank.indexer.errors.signature import sign
@@ -174,13 +174,13 @@ def test_what_follows_a_message_is_no_message(text: str, message: str) -> None:
 
 
 def test_long_output_keeps_beginning_and_end() -> None:
-    log = b"a.c:1:2: error: at the start\n" + b"noise " * 700_000 + b"\nb.c:1:2: error: at the end\n"
-    assert {unit.message for unit in error_units(read_failure(log))} == {"at the start", "at the end"}
+    log = "a.c:1:2: error: at the start\n" + "noise " * 700_000 + "\nb.c:1:2: error: at the end\n"
+    assert {unit.message for unit in error_units(clean(log))} == {"at the start", "at the end"}
 
 
 @each_row("data", [b"", b"\x00\xff\xfe" * 3000, b"\x1b]0;" * 2000, b"error: " * 900_000, b"\r\b" * 50_000])
 def test_odd_bytes_end_well(data: bytes) -> None:
-    assert len(error_units(read_failure(data))) <= MAX_UNITS
+    assert len(error_units(clean(data.decode("utf-8", "replace")))) <= MAX_UNITS
 
 
 @settings(max_examples=examples(60))
