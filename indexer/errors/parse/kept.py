@@ -18,6 +18,8 @@ _compiler: Any = getattr(re, "_compiler", None)
 # What `re` makes a pattern of: its flags, its code as 32-bit words, how many groups it has, their names, and by number.
 _Parts = tuple[int, bytes, int, dict[str, int], tuple[str | None, ...]]
 _made: dict[str, re.Pattern[str]] = {}
+_new: list[str] = []  # what this process has compiled
+_WRITTEN_AT = (1, 2, 4)  # so that what a process leaves to the next one gets less and less
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
@@ -41,7 +43,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         code = b"".join(word.to_bytes(4, sys.byteorder) for word in _compiler._code(tree, 0))
         groups = tree.state.groups
         kept[pattern] = tree.state.flags, code, groups - 1, names, tuple(map(by_number.get, range(groups)))
-        keep_for_next_process(place_of_kept(__spec__, _compiler.MAGIC), marshal.dumps(kept))
+        _new.append(pattern)
+        # All is written each time, and waits for the disk: of eight that a first failure needs once is enough.
+        if len(_new) in _WRITTEN_AT or len(_new) % 8 == 0:
+            keep_for_next_process(place_of_kept(__spec__, _compiler.MAGIC), marshal.dumps(kept))
     flags, code, *groups = kept[pattern]
     found: re.Pattern[str] = _compiler._sre.compile(pattern, flags, memoryview(code).cast("I").tolist(), *groups)
     return found
