@@ -61,8 +61,8 @@ def remember(change: Change, failed: FailedCommand) -> None:
     """
     connection = change.connection
     tree = dumps(failed.tree, ensure_ascii=True)
-    query = "SELECT error_text FROM failed_commands WHERE command_key = ?"
-    if read_value(connection, query, (failed.key,), str) == failed.unit:
+    known = recall(connection, failed.key, now=failed.failed_at)
+    if known is not None and known.unit == failed.unit:
         return
     connection.execute(
         """

@@ -62,6 +62,13 @@ def test_what_did_not_succeed_in_two_weeks_was_given_up(change: Change, later_us
     forget(change, "later")
 
 
+def test_what_was_given_up_and_fails_again_is_a_failure_of_now(change: Change) -> None:
+    remember(change, FAILED)
+    again = FAILED._replace(tree=TreeState(), failed_at=NOW + KEPT_FOR_US + 1)
+    remember(change, again)
+    assert recall(change.connection, "k", now=again.failed_at) == again
+
+
 def test_of_many_commands_the_newest_are_kept(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failed_commands, "_KEPT", 3)
     for key in "abcd":
