@@ -185,9 +185,10 @@ def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[s
     if not is_better:
         return "kept", reason
     note_saved(change.connection, number)
-    # A solution that only says more about the same thing keeps its record; a different one gets a new record.
-    record: dict[str, Value] = {"confirmations": 0, "refutations": 0, "confidence": 0.5, "state": "sighted"}
-    revise(change, KINDS["error"], number, {"solution": new.solution, **(record if old not in new.solution else {})})
+    values: dict[str, Value] = {"solution": new.solution}
+    if state == "refuted" or old not in new.solution:  # one that only says more about the same thing keeps its record
+        values |= {"confirmations": 0, "refutations": 0, "confidence": 0.5, "state": "sighted"}
+    revise(change, KINDS["error"], number, values)
     return "replaced", reason
 
 

@@ -122,6 +122,9 @@ def test_a_confirmed_solution_stands_and_a_refuted_one_goes_with_its_record(stor
     again = saved(store, LOCKFILE.format("shop"), "Buy one.")
     assert (again.solution, again.reason, again.state) == ("replaced", "the known one is refuted", "sighted")
     assert get_error(store.primary, 1)[7:9] == (0, 0) and search_ids(store, "buy") == ["error:1"]
+    confirm(store, 1, has_helped=False)
+    longer = saved(store, LOCKFILE.format("shop"), "Buy one. It must be a new one.")
+    assert (longer.reason, longer.state) == ("the known one is refuted", "sighted")
 
 
 def test_a_solution_that_says_more_keeps_its_record_and_any_takes_the_place_if_asked(store: Store) -> None:
