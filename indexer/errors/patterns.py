@@ -11,6 +11,7 @@ c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whol
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Change
@@ -89,8 +90,8 @@ def upsert(change: Change, pattern: ErrorPattern) -> int:
     return number
 
 
-def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: int) -> SolutionRecord | None:
-    """Count that a solution helped, or did not; None for a pattern that is not there.
+def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: int) -> SolutionRecord:
+    """Count that a solution helped, or did not. Raises NotFoundError.
 
     The stored confidence moves by steps of its own beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so that
     steps up and down end where they began. Counted in one statement.
@@ -98,7 +99,7 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
     query = "SELECT state, round(confidence, 4) FROM error_patterns WHERE id = ?"
     before = change.connection.execute(query, (pattern_id,)).fetchone()
     if before is None:
-        return None
+        raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank list errors' shows what there is.")
     state_before, confidence_before = before
     query = """
         UPDATE error_patterns

@@ -20,7 +20,7 @@ from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import ErrorPattern, State, state_of
 from ctxrank.indexer.errors.signature import Signature, fingerprint, sign
-from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import revise
 from ctxrank.indexer.records.anchor_passes import anchor_document
@@ -214,7 +214,4 @@ def _judged(new: NewKnownError, old: str, state: State) -> tuple[bool, str]:
 def confirm(store: Store, pattern_id: int, *, has_helped: bool) -> patterns.SolutionRecord:
     """Count that a pattern's solution helped, or did not. Raises NotFoundError, LockedError."""
     with store.write() as change:
-        record = patterns.record_outcome(change, pattern_id, has_helped=has_helped, now=now_us())
-    if record is None:
-        raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank list errors' shows what there is.")
-    return record
+        return patterns.record_outcome(change, pattern_id, has_helped=has_helped, now=now_us())

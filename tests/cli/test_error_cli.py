@@ -278,6 +278,16 @@ def test_a_confirmed_solution_ends_the_failure_of_its_session(error: Shell) -> N
     assert "Known Issue" not in error("--session", "S", "--agent", "developer", group="assemble").out
 
 
+def test_a_confirmation_counts_and_ends_the_failure_or_does_neither(
+    error: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error("save", "--solution", "pip install pyyaml", given=MODULE.encode())
+    error("match", "--session", "S", "--create-session", given=MODULE.encode())
+    monkeypatch.setattr("ctxrank.cli.actions.errors.known.resolve", None)
+    assert error("confirm", "error:1", "--session", "S").code != 0
+    assert "error:1 sighted, " in error("list").out
+
+
 def test_an_error_file_that_cannot_be_read_stops_no_spawn(error: Shell) -> None:
     error("create", "S", group="session")
     answer = error("--session", "S", "--agent", "developer", "--error-file", "nowhere", group="assemble")

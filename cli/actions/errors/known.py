@@ -12,15 +12,15 @@ from ctxrank.indexer.errors.failures import last_failure, resolve
 from ctxrank.indexer.errors.listing import Recognition, StoredError, get_error, list_errors, recognition_of
 from ctxrank.indexer.errors.lookup import let_vary
 from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.patterns import record_outcome
 from ctxrank.indexer.errors.solutions import SavedKnownError
-from ctxrank.indexer.errors.solutions import confirm as count_outcome
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import error_title, one_line
-from ctxrank.ranking.errors.answer import MAX_FIXES, Asked, recognise
+from ctxrank.ranking.errors.answer import Asked, recognise
 from ctxrank.ranking.errors.confidence import confidence_in
 
 _KIND = "error"
@@ -101,13 +101,13 @@ def _count(call: Call, error: str, session: str | None, *, has_helped: bool) -> 
     with call.open() as store:
         session_id = None if session is None else find_session(store.primary, session).id
         before = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
-        record = count_outcome(store, before.id, has_helped=has_helped)
-        if session_id is not None:
-            varying, instance = _confirmed_of(store, session_id, before) if has_helped else ((), None)
-            with store.write() as change:
+        varying, instance = ((), None) if session_id is None else _confirmed_of(store, session_id, before)
+        with store.write() as change:
+            record = record_outcome(change, before.id, has_helped=has_helped, now=now_us())
+            if session_id is not None:
                 resolve(change, session_id, pattern_id=before.id, instance=instance)
-                if varying:
-                    let_vary(change, before.id, varying)
+            if varying:
+                let_vary(change, before.id, varying)
     after = before._replace(confirmations=record.confirmations, refutations=record.refutations)
     moved = f"{record.before} → {record.after}" if record.before != record.after else f"still {record.after}"
     more = {"id": before.id, "state": record.after, "confidence": _own_confidence(after)}
@@ -123,7 +123,7 @@ def _count(call: Call, error: str, session: str | None, *, has_helped: bool) -> 
 def _confirmed_of(store: Store, session_id: int, error: StoredError) -> tuple[tuple[str, ...], str | None]:
     """Where a session's last failure is of the same kind: the error's values that differ in it, and its fingerprint."""
     failure = last_failure(store.primary, session_id, None, now=now_us())
-    answer = recognise(store.primary, failure, Asked(error.project, now_us(), limit=MAX_FIXES))
+    answer = recognise(store.primary, failure, Asked(error.project, now_us()))
     for one in answer.same_kind:
         if one.match.pattern_id == error.id and one.match.grade == "template" and answer.signature is not None:
             return tuple(name.known for name in one.match.renamed), answer.signature.instance
