@@ -251,7 +251,12 @@ def test_a_failure_is_recorded_for_a_session_and_told_when_it_comes_again(error:
     flags = ("--session", "S", "--group", "AUTH", "--create-session")
     assert "seen" not in error("match", *flags, given=MODULE.encode()).err
     assert "It was seen once before" in error("match", *flags, given=MODULE.encode()).err
-    assert error("match", *flags, "--json", given=MODULE.encode()).json()["seen_before"]["times"] == 2
+    error("save", "--solution", "pip install pyyaml", "--session", "S", given=MODULE.encode())
+    with open_store() as store, store.write() as change:
+        change.connection.execute("UPDATE error_patterns SET last_seen = 0")
+    told = error("match", *flags, given=MODULE.encode()).err
+    assert "has expired: last seen 1970-01-01." in told and "seen 2 times before" in told and "no fix" not in told
+    assert error("match", *flags, "--json", given=MODULE.encode()).json()["seen_before"]["times"] == 3
 
 
 def test_assemble_answers_the_error_file_or_the_last_failure_of_the_group(error: Shell) -> None:

@@ -91,7 +91,7 @@ def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
         what = "What did not help there" if fix.match.state == "refuted" else "What fixed that"
         yield f"{what}: {one_line(fix.solution)}"
     if seen is not None:
-        yield f"It was seen {times(seen.times)} before, last on {format_day(seen.last_seen)}, and no fix was saved."
+        yield f"It was seen {times(seen.times)} before, last on {format_day(seen.last_seen)}."
 
 
 def _signature(signature: Signature) -> Extended:
