@@ -32,6 +32,7 @@ MAX_OUTPUT_CHARS = 512 * 1024
 _OUTPUTS = ("stdout", "output", "stderr", "error", "message")
 _EXIT_CODE = "exit code "  # "Exit code 1" is the first line that Claude Code puts before what a command printed
 _OWN = ("ctxrank ", "ctxrank\n")
+_REFUTED = "This failure is known, and what was tried did not help:\n"
 
 
 def on_tool_end(call: HookCall) -> str:
@@ -56,18 +57,18 @@ def on_tool_end(call: HookCall) -> str:
         answer = _recognised(call, output)
     if output != printed and not (answer and answer.fixes):  # a note may quote the very line that a tool prints
         answer = _recognised(call, printed)
-    known = () if answer is None else answer.fixes
-    fixes = [fix for fix in known if fix.match.state != "refuted" and fix.match.is_vouched][:_MAX_FIXES]
+    if answer is None or answer.signature is None:
+        return ""
+    known = [fix for fix in answer.fixes if fix.match.is_vouched]
+    fixes = [fix for fix in known if fix.match.state != "refuted"][:_MAX_FIXES]
     if fixes:
         is_known = fixes[0].match.word == "known"
         title = "This failure is known:\n" if is_known else "This failure looks like one that is known:\n"
         return call.say(title, [_fix(fix, fix.solution) for fix in fixes], FIX_TOKENS)
-    others = () if answer is None else answer.same_kind
-    said = [_fix(fix, exchanged) for fix in others if (exchanged := _with_name_exchanged(fix))][:_MAX_FIXES]
+    said = [_fix(fix, exchanged) for fix in answer.same_kind if (exchanged := _with_name_exchanged(fix))][:_MAX_FIXES]
     text = call.say("A failure of the same kind is known; name exchanged, not tried:\n", said, FIX_TOKENS)
-    if text or answer is None or answer.signature is None:
-        return text
-    return _said_in_findings(call, answer.signature.message)
+    tried = [_fix(fix, fix.solution) for fix in known[:_MAX_FIXES]]
+    return text or _said_in_findings(call, answer.signature.message) or call.say(_REFUTED, tried, FIX_TOKENS)
 
 
 def _said_in_findings(call: HookCall, message: str) -> str:
@@ -115,8 +116,7 @@ def _has_failed(event: Event) -> bool | None:
 
 def _output(call: HookCall) -> str:
     """What a failed tool printed."""
-    text = call.event.text("error")
-    if text:
+    if text := call.event.text("error"):
         return without_exit_code(text)
     response = call.event.fields.get("tool_response")
     fields = object_of(response)
@@ -210,15 +210,18 @@ def _with_name_exchanged(fix: "Fix") -> str:
 
 
 def _fix(fix: "Fix", said: str) -> tuple[str, str]:
-    from ctxrank.cli.output.lines import times  # noqa: PLC0415  only after a failure
+    from ctxrank.cli.actions.errors.lookup import record_words  # noqa: PLC0415  only after a failure
+    from ctxrank.cli.output.lines import times  # noqa: PLC0415  as above
     from ctxrank.indexer.store.freshness import GONE  # noqa: PLC0415  as above
 
     match = fix.match
     id_ = public_id("error", match.pattern_id)
-    record = "confirmed" if match.state == "confirmed" else "unconfirmed"
-    judged = f"{match.word} ({match.grade}) · confidence {match.confidence:.2f}"
-    about = f"{id_} · {judged} · {record} · seen {times(fix.occurrences)}"
-    next_step = f"If it helps: `ctxrank error confirm {id_}`; if not: `ctxrank error refute {id_}`.\n"
+    state = "unconfirmed" if match.state == "sighted" else match.state
+    record = record_words(state, match.confirmations, match.refutations)
+    judged = f"{match.word} ({match.grade}) · confidence {match.confidence:.2f} · {record}"
+    about = f"{id_} · {judged} · seen {times(fix.occurrences)}"
+    try_it = f"If it helps: `ctxrank error confirm {id_}`; if not: `ctxrank error refute {id_}`.\n"
+    next_step = "`ctxrank error save` keeps what helps instead.\n" if match.state == "refuted" else try_it
     title = "Known error" if match.word == "known" else match.word.capitalize()
     gone = "".join(f"{one_line(why)}\n" for why in match.why if why.startswith(GONE))
     error = error_title(fix.error_type, fix.message)[:300]

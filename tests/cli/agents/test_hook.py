@@ -262,6 +262,20 @@ def test_a_known_fix_stands_beside_the_failure_with_grade_and_confidence(shop: P
     assert "```text\npip install pyyaml\n```" in said
 
 
+def test_what_did_not_help_is_said_as_that(shop: Path) -> None:
+    failure = "ModuleNotFoundError: No module named 'yaml'"
+    with open_project_store(str(shop)) as store:
+        saved = save_error(store, NewKnownError(failure, "pip install pyyaml", "shop"))
+        confirm(store, saved.id, has_helped=True)
+        for _ in range(2):
+            confirm(store, saved.id, has_helped=False)
+        assert "unconfirmed (1 for, 2 against)" in Runner(shop, "doubtful").fails("make test", failure)
+        confirm(store, saved.id, has_helped=False)
+    said = Runner(shop).fails("make test", failure)
+    assert "This failure is known, and what was tried did not help:\n" in said and "pip install pyyaml" in said
+    assert "refuted (1 for, 3 against)" in said and "error confirm" not in said and "error save" in said
+
+
 def test_a_known_fix_says_what_it_names_and_is_gone(empty: Path) -> None:
     (empty / "shim.py").write_text("import yaml\n")
     failure = "ModuleNotFoundError: No module named 'yaml'"
