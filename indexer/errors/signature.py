@@ -21,14 +21,7 @@ from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
-# 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
-# has a name; 6: what a test saw; options are words; 7: one wording
-# for all shells; what was expected is missing; 8: lines and positions are no values; 9: the name of which a
-# message says that it is not there is missing; titles, places and structures are no messages;
-# 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
-# 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is;
-# 15: sizes and what passes a report on are none; 16: an error is looked up by what is said beside it; 17: speakers;
-# 18: what completes a title stands below it; 20: a message that ends in a comma ends there.
+# Grows by one when the same output would give another signature; what is stored is then signed again.
 NORMALISER_VERSION = 20
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8

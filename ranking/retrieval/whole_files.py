@@ -20,7 +20,7 @@ that paraphrase two manuals: 0.539 and 0.553, two unseen ones 0.553 and 0.643 (h
 from math import fsum
 
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Scorer, TermScore, best_first, term_scores_of
-from ctxrank.ranking.retrieval.file_kinds import ASKED_SHARE, Priors
+from ctxrank.ranking.retrieval.file_kinds import Priors
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.query import Query
@@ -61,7 +61,7 @@ def add_wholes(query: Query, plan: Plan, rows: list[Candidate], groups: dict[int
     wholes = whole_term_scores(plan, [id_ for id_ in prose if groups[id_].passages], most)
     for id_ in prose:
         group = groups[id_]
-        if not is_asking or priors.prose_share == ASKED_SHARE:
+        if priors.is_asked or not is_asking:
             group.own_share = priors.prose_share
         if parts := wholes.get(id_):
             whole = Candidate(WHOLE_FILE, id_, fsum(part.score for part in parts))
