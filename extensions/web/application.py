@@ -19,7 +19,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.resources import files
-from types import MappingProxyType
 from urllib.parse import parse_qsl
 
 import anyio
@@ -71,13 +70,6 @@ class WebPage(NamedTuple):
     values: Callable[[Commands, Parameters], Json]
 
 
-class Answered(NamedTuple):
-    """One answer of this server: which page, and how long it took."""
-
-    page: str
-    milliseconds: float
-
-
 PAGES = {
     "/": WebPage("Search", "search.html", "search_found.html", search_page.values),
     "/finding": WebPage("Search", "finding.html", "finding.html", finding_page.values),
@@ -125,7 +117,7 @@ class _Pages:
         self._is_writing = is_writing
         self._readers = anyio.CapacityLimiter(READERS)
         self._turn = anyio.CapacityLimiter(1)
-        self._times: deque[Answered] = deque(maxlen=KEPT_TIMES)
+        self._times: deque[float] = deque(maxlen=KEPT_TIMES)  # how long the last answers took, in milliseconds
         self._static = _static_files()
         self._templates = environment(self._ask.called)
         self._state = lru_cache(1)(self._read_state)
@@ -135,7 +127,7 @@ class _Pages:
         word = {"q": "error", "task": "error"}
         for page, given in ((PAGES["/"], {}), *((page, word) for page in PAGES.values())):
             with contextlib.suppress(Exception):  # one needs more; of all else whoever opens the page is told
-                self._rendered(page.template, page.name, page.values(self._ask, Parameters(given)), False)
+                self._rendered(page.template, page.name, page.values(self._ask, Parameters(given)))
 
     async def static(self, request: Request) -> Response:
         """A style sheet or a script."""
@@ -184,12 +176,13 @@ class _Pages:
             values = page.values(self._ask, Parameters(given))
             if page.values is health_page.values:
                 values |= health_page.latencies(self._times)
-            response = self._rendered(page.fragment if is_fragment else page.template, page.name, values, is_fragment)
+            response = self._rendered(page.fragment if is_fragment else page.template, page.name, values)
         except Exception as error:
+            template = "failed.html" if is_fragment else "failed_page.html"
             query = {"q": given.get("q", "")} if path == "/" else {}
-            return self._failed(self._explained(error), page=page.name, is_fragment=is_fragment, given=query)
+            return self._failed(self._explained(error), None, template, page.name, **query)
         took = (time.perf_counter() - begun) * 1000
-        self._times.append(Answered(page.name, took))
+        self._times.append(took)
         response.headers["server-timing"] = f"page;dur={took:.1f}"
         return response
 
@@ -203,24 +196,21 @@ class _Pages:
         self,
         error: CtxrankError,
         status: int | None = None,
-        *,
+        template: str = "failed_page.html",
         page: str = "",
-        is_fragment: bool = False,
-        given: Mapping[str, str] = MappingProxyType({}),
+        **values: object,
     ) -> Response:
-        template = "failed.html" if is_fragment else "failed_page.html"
-        response = self._rendered(template, page, {"error": error, **given}, is_fragment)
+        response = self._rendered(template, page, {"error": error, **values})
         response.status_code = status or _STATUS.get(error.kind, 500)
         return response
 
     def _explained(self, error: Exception) -> CtxrankError:
         return error if isinstance(error, CtxrankError) else explained(error, self._call.db, self._call.root)
 
-    def _rendered(self, template: str, page: str, values: Json, is_fragment: bool) -> Response:
+    def _rendered(self, template: str, page: str, values: Json) -> Response:
         common: Json = {"page": page, "is_writing": self._is_writing, "form_token": self._access.form_token}
         common |= {"nav": _NAVIGATION, "static": self._static_address, "address": address}
-        if not is_fragment:  # with the line at the top, a few seconds old at most
-            common["state"] = self._state(int(time.monotonic() / _STATE_FOR_S))
+        common["store_state"] = lambda: self._state(int(time.monotonic() / _STATE_FOR_S))  # a few seconds old at most
         made: jinja2.Template = self._templates.get_template(template)
         return Response(made.render(common | values), media_type="text/html")
 

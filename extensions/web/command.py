@@ -106,13 +106,9 @@ def _served_already(folder: str) -> tuple[str, str] | None:
         return None
     try:
         headers = {"Authorization": f"Bearer {kept_token(os.path.join(folder, TOKEN_FILE))}"}
-        connection = http.client.HTTPConnection(where.removeprefix("http://"), timeout=_ASK_S)
-        try:
-            connection.request("POST", "/ticket", headers=headers)
-            with connection.getresponse() as said:
-                answer: object = json.loads(said.read())
-        finally:
-            connection.close()
+        with contextlib.closing(http.client.HTTPConnection(where.removeprefix("http://"), timeout=_ASK_S)) as asked:
+            asked.request("POST", "/ticket", headers=headers)
+            answer: object = json.loads(asked.getresponse().read())
     except (OSError, ValueError, http.client.HTTPException, CtxrankError):
         return None
     if not is_dict(answer) or not {"ticket", "opening"} <= answer.keys():

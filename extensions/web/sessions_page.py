@@ -77,14 +77,12 @@ def values(ask: Commands, given: Parameters) -> Json:
     low, high = given.whole("from"), given.whole("to")  # milliseconds since 1970, as a script gives them
     least, most = (0 if low is None else low * 1000), (sys.maxsize if high is None else high * 1000)
     records = [one for one in found["records"] if least <= one["at_us"] <= most]
-    shown |= {
+    return shown | {
         "session": found["session"], "conversation": found.get("conversation"), "documents": found["documents"],
         "records": records, "days": list(_days(name, given("lanes"), records[::-1])),
-        "is_zoomed": low is not None or high is not None, "picture": None, "kinds": KINDS,
+        "is_zoomed": low is not None or high is not None, "kinds": KINDS,
+        "picture": _picture(records) if records else None,
     }  # fmt: skip
-    if records:
-        shown["picture"] = _picture(records)
-    return shown
 
 
 def _days(name: str, lanes: str, records: list[Json]) -> Iterator[Day]:

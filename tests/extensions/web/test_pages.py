@@ -118,6 +118,11 @@ class TestSearch:
         assert run(["--db", loaded.primary, "-q", *words]) == 0
         assert "Given to 1 agent. In 1 block." in _get(page, "/", q="customers logged out at random", at=1).text
 
+    def test_a_page_without_a_part_that_changes_is_answered_whole(self, page: Served) -> None:
+        for path in ("/finding?id=package:7", "/receipts", "/errors"):
+            answer = page.browser.get(path, headers={"x-fragment": "1"})
+            assert (answer.status_code, "documents, index up to date" in answer.text) == (200, True)
+
     def test_the_part_that_changes_is_the_same_alone(self, page: Served) -> None:
         whole = page.browser.get("/", params={"q": "database locked"}).text
         part = page.browser.get("/", params={"q": "database locked"}, headers={"x-fragment": "1"}).text
