@@ -199,30 +199,19 @@ def match_error(caller: Caller, output: str, lang: str | None) -> Answer:
 
 
 def save_finding(
-    caller: Caller,
-    title: str,
-    summary: str,
-    text: str,
-    type: str,
-    priority: str,
-    agent: str,
-    group: str | None,
-    consumers: tuple[str, ...],
-    session: str | None,
+    caller: Caller, text: str, type: str, agent: str, session: str | None, group: str | None, **given: object
 ) -> Answer:
-    """A package is kept."""
-    given: _Json = {"path": "-", "title": title, "summary": summary, "type_": type, "priority": priority}
-    given |= {"producer": agent, "group": group or None, "consumers": consumers}
-    return _saved(caller, "package", given | {"session": caller.own_session(session)}, text)
+    """A package is kept; `given` are options of its command by name."""
+    given |= {"path": "-", "type_": type, "producer": agent, "group": group or None}
+    return _saved(caller, "package", session, given, text)
 
 
 def save_reasoning(
-    caller: Caller, text: str, phase: str, agent: str, group: str | None, confidence: str | None, session: str | None
+    caller: Caller, text: str, confidence: str | None, session: str | None, group: str | None, **given: object
 ) -> Answer:
-    """An entry of reasoning is kept."""
-    given: _Json = {"text": None, "phase": phase, "agent": agent, "content": text}
-    given |= {"group": group or None, "confidence": confidence or None}
-    return _saved(caller, "reasoning", given | {"session": caller.own_session(session)})
+    """An entry of reasoning is kept; `given` are options of its command by name."""
+    given |= {"text": None, "content": text, "confidence": confidence or None, "group": group or None}
+    return _saved(caller, "reasoning", session, given)
 
 
 def confirm_fix(caller: Caller, id: str, worked: bool | None) -> Answer:
@@ -239,8 +228,8 @@ def why(caller: Caller, id: str, receipt: int | None) -> Answer:
     return Answer({**found, "reasons": reasons}, "\n".join([said, *reasons]))
 
 
-def _saved(caller: Caller, kind: str, given: _Json, stdin: str = "") -> Answer:
-    answer, said = caller.ask(f"{kind} save", given, stdin)
+def _saved(caller: Caller, kind: str, session: str | None, given: _Json, stdin: str = "") -> Answer:
+    answer, said = caller.ask(f"{kind} save", given | {"session": caller.own_session(session)}, stdin)
     id_ = public_id(kind, answer["id"]) if isinstance(answer["id"], int) else str(answer["id"])
     notes = list(dict.fromkeys(said))
     return Answer({"id": id_, "notes": notes}, "\n".join([f"Saved {id_}.", *notes]))

@@ -7,7 +7,7 @@ filter asks of a parent (time, path) are read from the primary database, which s
 Where the cluster does not answer, the embedded index does, if it is kept; the answer is `degraded`, with the reason.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable
 
 from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError, Waiting, value_at
 from ctxrank.extensions.opensearch.dictionary import TITLES, Dictionary
@@ -36,7 +36,6 @@ from ctxrank.indexer.engine import (
     Clause,
     FieldWeights,
     IndexHealth,
-    ListedWord,
     Readiness,
     Row,
     RowQuery,
@@ -66,7 +65,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.engine import Engine, RowBounds
+    from ctxrank.indexer.engine import Engine
     from ctxrank.indexer.store.change_log import ChangeBatch
 
 # So many changes are sent before a search that finds them missing; more wait for `ctxrank wide sync`.
@@ -196,15 +195,8 @@ class WideEngine(Dictionary):
         }
         return self._rows_in(self.ask("_search?search_type=dfs_query_then_fetch", body))
 
-    def row_bounds(
-        self,
-        words: Sequence[ListedWord],
-        weights: FieldWeights,
-        saturation: Callable[[float, int], float],
-        most: int | None,
-    ) -> "RowBounds | None":
+    def row_bounds(self, *_: object, **__: object) -> None:
         """None are known."""
-        return None
 
     def rows_of(self, rowids: Iterable[int], query: RowQuery | None = None) -> list[Row]:
         """These rows, as far as they are there and found."""
