@@ -58,7 +58,7 @@ def header(one: ReachedArtifact, level: str, form: str) -> str:
     facts = [name, how.get(one.tier, f"T{one.tier}{via}")]
     if node.is_retired:
         facts.append(f"{node.status}, use {node.superseded_by}" if node.superseded_by else node.status)
-    return _heading([*facts, level], form)
+    return heading([*facts, level], form)
 
 
 def section(head: str, text: str, form: str) -> str:
@@ -84,11 +84,6 @@ def code_line(one: ReachedArtifact, files: Sequence[str]) -> str:
     return safe(f"{one.node.id}: {one_line(', '.join(parts))}\n") if parts else ""
 
 
-def code_heading(form: str) -> str:
-    """The heading of the code paths."""
-    return _heading(["CODE"], form)
-
-
 def missing_line(missing: Sequence[Missing]) -> str:
     """The ids that links name and no artifact has."""
     if not missing:
@@ -101,7 +96,7 @@ def missing_line(missing: Sequence[Missing]) -> str:
 def footer_heading(omitted: int, lowered: int, form: str, *, is_search: bool = False) -> str:
     """The footer's own line; alone it is a footer that only counts."""
     what = "FOUND BY SEARCH, NOT SHOWN" if is_search else "NOT SHOWN"
-    return _heading([f"{what}: {omitted} omitted, {lowered} lowered"], form)
+    return heading([f"{what}: {omitted} omitted, {lowered} lowered"], form)
 
 
 def footer(named: Sequence[FooterEntry], form: str, *, is_named: bool = True, is_search: bool = False) -> str:
@@ -127,6 +122,7 @@ def _footer_line(word: str, named: Sequence[FooterEntry], most: int) -> str:
     return f"{word}: {', '.join(one.text for one in named[:most])}{more}\n"
 
 
-def _heading(facts: Sequence[str], form: str) -> str:
+def heading(facts: Sequence[str], form: str) -> str:
+    """A section's own line, from these facts."""
     text = one_line(" | ".join(facts))
     return f"=== {text} ===\n" if form == "compact" else f"## {text.replace(' | ', ' · ')}\n"

@@ -55,6 +55,11 @@ class Missing(NamedTuple):
     id: str
     source: str
 
+    @property
+    def sentence(self) -> str:
+        """The same for a person."""
+        return f"{self.source} links to {self.id}, which does not exist."
+
 
 class Closure(NamedTuple):
     """What a task reaches, in the order in which a budget is spent."""

@@ -155,7 +155,7 @@ def receipt_of(store: Store, draft: ContextDraft) -> Receipt:
         iteration=0,
         seq=draft.material.seq,
         inputs=dict(_inputs(store, draft)),
-        entries=tuple(_entries(draft.part)),
+        entries=tuple(_entries(draft)),
         parts=receipts.part_digests(_PART.split(text)),
         digest=digest_of(text),
         tokens=draft.part.used,
@@ -182,16 +182,16 @@ def _inputs(store: Store, draft: ContextDraft) -> Iterator[tuple[str, str]]:
     yield receipts.NEWEST, str(require_value(store.primary, query, (), int))
 
 
-def _entries(part: LinkedPart) -> Iterator[ReceiptEntry]:
+def _entries(draft: ContextDraft) -> Iterator[ReceiptEntry]:
     """Every artifact that is shown, and at which level; every one that is not, and why."""
-    for shown in part.shown:
+    for shown in draft.part.shown:
         reason = _reason(shown.artifact)
         if shown.is_lowered:
             reason = f"{reason}; lowered: the whole takes {shown.whole} tokens"
         yield ReceiptEntry(shown.artifact.node.id, True, shown.level, shown.tokens, reason)
-    for one in part.missing:
+    for one in draft.material.closure.missing:
         yield ReceiptEntry(one.id, False, "", 0, f"linked by {one.source}, but there is no such artifact")
-    for left in part.omitted[: receipts.MAX_OMITTED_ENTRIES]:
+    for left in draft.part.omitted[: receipts.MAX_OMITTED_ENTRIES]:
         reason = f"{_reason(left.artifact)}; dropped: {left.tokens} tokens do not fit the budget"
         yield ReceiptEntry(left.artifact.node.id, False, "", left.tokens, reason)
 

@@ -25,8 +25,8 @@ def context(
         draft = make_context(store, request)
         engine = "fts5" if store.wide is None else "opensearch"
         recording = Recording(None, None, "") if no_receipt else record_context(store, draft)
-    part, warnings = draft.part, [*draft.material.notes, *draft.part.warnings]
-    missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
+    part, closure = draft.part, draft.material.closure
+    warnings = [*draft.material.notes, *closure.warnings]
     return Reply(
         lambda: {
             "receipt": recording.receipt,
@@ -34,13 +34,13 @@ def context(
             "budget": {"limit": budget, "used": part.used, "counter": part.counter},
             "artifacts": [_with_node(one, lowered=one.is_lowered) for one in part.shown],
             "omitted": [_with_node(one, reason="budget") for one in part.omitted],
-            "missing": part.missing,
+            "missing": closure.missing,
             "warnings": warnings,
             "text": part.text,
         },
         text=part.text,
         engine="" if no_search else engine,
-        notes=(*filter(None, (recording.note,)), *warnings, *missing),
+        notes=(*filter(None, (recording.note,)), *warnings, *(one.sentence for one in closure.missing)),
         form=call.form(format_),
     )
 

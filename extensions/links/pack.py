@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ctxrank.extensions.links import block
 from ctxrank.extensions.links.artifact import LEVELS
-from ctxrank.extensions.links.closure import Closure, Missing, ReachedArtifact
+from ctxrank.extensions.links.closure import Closure, ReachedArtifact
 from ctxrank.extensions.links.store import StoredTexts
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -64,8 +64,6 @@ class LinkedPart(NamedTuple):
     counter: str  # who counted the texts that are shown; an estimate where it was not one counter for all
     shown: tuple[PackedArtifact, ...]
     omitted: tuple[PackedArtifact, ...]
-    missing: tuple[Missing, ...]
-    warnings: tuple[str, ...]
 
 
 class Footer(NamedTuple):
@@ -103,7 +101,7 @@ def pack_linked(
     annotated with a spec, by its id.
     """
     sections = _sections(closure.reached, texts, options, prices, annotated)
-    heading, missing = block.code_heading(options.form), block.missing_line(closure.missing)
+    heading, missing = block.heading(["CODE"], options.form), block.missing_line(closure.missing)
     has_code = any(section.code for section in sections)
     reference = block.REFERENCE_LINE if options.has_reference_line else ""
     base, footer = prices.of(reference, heading if has_code else "", missing), _footer_price(sections, options, prices)
@@ -124,7 +122,7 @@ def pack_linked(
         missing,
         block.footer(_named(*outcome), options.form, is_named=is_named),
     )
-    part = LinkedPart(text, purchase.used, ESTIMATE, *outcome, closure.missing, closure.warnings)
+    part = LinkedPart(text, purchase.used, ESTIMATE, *outcome)
     if found and is_named:  # what is linked is named first
         room = None
         if options.limit is not None and limit is not None:

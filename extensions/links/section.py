@@ -101,7 +101,7 @@ def _packed(material: ContextMaterial, options: PackOptions, prices: Prices, who
         return SectionPart(KIND, "", 0, whole - limit, (), (), task_text, (error.message,), more)
     lowered = [one for one in part.shown if one.is_lowered]
     is_complete = not part.omitted and not lowered
-    missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
+    closure = material.closure
     shown = [
         SectionItem(node.id, node.type, node.title, node.status, level, tokens, f"T{one.tier}", one.chain, one.reason)
         for one, level, tokens, _, _ in part.shown
@@ -113,7 +113,7 @@ def _packed(material: ContextMaterial, options: PackOptions, prices: Prices, who
             for one, _, tokens, _, _ in part.omitted
         ),
         *(Omitted(one.artifact.node.id, f"lowered: shown at {one.level}", one.whole - one.tokens) for one in lowered),
-        *(Omitted(one.id, f"linked by {one.source}, but there is no such artifact", 0) for one in part.missing),
+        *(Omitted(one.id, f"linked by {one.source}, but there is no such artifact", 0) for one in closure.missing),
     ]
     return SectionPart(
         KIND,
@@ -123,7 +123,7 @@ def _packed(material: ContextMaterial, options: PackOptions, prices: Prices, who
         tuple(shown),
         tuple(omitted),
         task_text,
-        (*material.notes, *part.warnings, *missing),
+        (*material.notes, *closure.warnings, *(one.sentence for one in closure.missing)),
         None if is_complete else more,
     )
 

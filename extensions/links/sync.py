@@ -147,8 +147,8 @@ def _apply(change: Change, tree: ArtifactTree, draft: _Draft, known: KnownFile |
     return True
 
 
-def count_tokens(store: Store) -> int:
-    """Count exactly what was only estimated when it was read; returns how many artifacts.
+def count_tokens(store: Store) -> None:
+    """Count exactly what was only estimated when it was read.
 
     Without a local vocabulary it does nothing. An artifact that changes meanwhile keeps its estimate.
     """
@@ -156,7 +156,6 @@ def count_tokens(store: Store) -> int:
 
     query = "SELECT linked_id, meta, summary, full FROM linked_texts WHERE token_counter <> ? LIMIT ?"
     counter = None
-    counted = 0
     while rows := store.primary.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall():
         counter = counter or local_counter()  # loads the vocabulary, hence not before there is something to count
         if counter is None:
@@ -168,5 +167,3 @@ def count_tokens(store: Store) -> int:
         update = "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ? AND full = ?"
         with store.write() as change:
             change.connection.executemany(update, counts)
-        counted += len(rows)
-    return counted

@@ -34,8 +34,9 @@ class ArtifactTree(NamedTuple):
 
 def find_tree(location: Location, start: str | None = None) -> ArtifactTree | None:
     """The nearest `.contextia` from `start` (default: here) upwards, else the one under the store's root."""
-    folder = _folder_above(start or os.getcwd()) or (location.root if _holds_tree(location.root) else "")
-    return tree_at(location, folder) if folder else None
+    above = upwards(os.path.abspath(start or os.getcwd()))
+    folder = next(filter(_holds_tree, (*above, location.root)), None)
+    return tree_at(location, folder) if folder is not None else None
 
 
 def require_tree(location: Location, start: str | None = None) -> ArtifactTree:
@@ -77,10 +78,6 @@ def list_files(tree: ArtifactTree) -> list[FoundFile]:
             elif isinstance(entry, Unreadable):  # what cannot be looked at is not gone
                 raise CtxrankError(f"{entry.path} cannot be read: {entry.reason}.", "Check its permissions.")
     return sorted(found)
-
-
-def _folder_above(start: str) -> str:
-    return next(filter(_holds_tree, upwards(os.path.abspath(start))), "")
 
 
 def _holds_tree(folder: str) -> bool:

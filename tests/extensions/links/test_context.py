@@ -199,9 +199,9 @@ def test_a_store_without_a_tree_says_what_one_is(
 
 def test_an_edit_is_seen_by_the_next_call(store: Store, tmp_path: Path) -> None:
     write_artifact(tmp_path, "TASK-044", "links: [DEC-NEW-1]\n")
-    assert make_context(store, ContextRequest("TASK-044")).part.missing == (("DEC-NEW-1", "TASK-044"),)
+    assert make_context(store, ContextRequest("TASK-044")).material.closure.missing == (("DEC-NEW-1", "TASK-044"),)
     write_artifact(tmp_path, "DEC-NEW-1")
-    assert make_context(store, ContextRequest("TASK-044")).part.missing == ()
+    assert make_context(store, ContextRequest("TASK-044")).material.closure.missing == ()
     assert tree_of(store).name == "."
 
 

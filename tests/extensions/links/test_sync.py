@@ -189,11 +189,11 @@ def test_a_budget_is_kept_by_stored_counts_that_are_those_of_the_texts(store: St
 
 def test_tokens_are_counted_exactly_where_there_is_a_vocabulary(store: Store) -> None:
     sync_tree(store, tree_of(store))
-    counted = count_tokens(store)
-    if not counted:
+    count_tokens(store)
+    query = "SELECT count(*) FROM linked_texts WHERE token_counter <> 'estimate'"
+    if not (counted := store.primary.execute(query).get):
         pytest.skip("there is no vocabulary on this machine")
     assert counted == 17
-    assert count_tokens(store) == 0
 
 
 _ACME = UserRules((UserRule("acme", LinearPattern("ACME-[0-9]{4}", "acme"), (), "[REDACTED:acme]"),))
