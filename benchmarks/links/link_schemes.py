@@ -76,7 +76,7 @@ def _found(store: Store, task: str, folder: str, config: Config) -> tuple[Reache
     node = graph.nodes[task]
     text = stored_texts(store.primary, [node.number])[node.number].texts
     body = text.full.removeprefix(text.meta)
-    return find_more(store, graph, node, body, {task}, config, most=_AS_MANY_AS_FIT)[0]
+    return find_more(store, graph, node, body, {task}, config)[0][:_AS_MANY_AS_FIT]
 
 
 def _packed(store: Store, linked: Closure, found: tuple[ReachedArtifact, ...], budget: int) -> LinkedPart:

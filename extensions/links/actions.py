@@ -57,15 +57,10 @@ def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least
     errors, warnings = report.count("error"), report.count("warning")
     is_ok = not (errors or (strict and warnings))
     return Reply(
-        lambda: {
-            "ok": is_ok,
-            "counts": report.counts,
-            "errors": errors,
-            "warnings": warnings,
-            "total": len(report.findings),
-            "has_more": False,
-            "findings": report.findings,
-        },
+        lambda: Extended(
+            report,
+            {"ok": is_ok, "errors": errors, "warnings": warnings, "total": len(report.findings), "has_more": False},
+        ),
         _check_lines(report, is_ok=is_ok),
         exit_code=0 if is_ok else 1,
     )

@@ -198,8 +198,5 @@ def _in_budget_order(reached: list[ReachedArtifact]) -> list[ReachedArtifact]:
     """Direct specs, transitive specs, norms, direct decisions, transitive decisions; each as it was reached."""
     return sorted(  # sorting is stable
         reached,
-        key=lambda one: (
-            _BUDGET_ORDER.index(one.node.type),
-            one.node.type != "norm" and len(one.chain) != _DIRECT,
-        ),
+        key=lambda one: (_BUDGET_ORDER.index(one.node.type), one.node.type != "norm" and len(one.chain) != _DIRECT),
     )

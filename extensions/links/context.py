@@ -105,13 +105,14 @@ def gather(store: Store, request: ContextRequest, config: Config) -> ContextMate
         notes.append("The code was never scanned for annotations (@spec and the like); 'ctxrank index' does it.")
     found: tuple[ReachedArtifact, ...] = ()
     if request.with_search:
-        from ctxrank.extensions.links.search import find_more  # noqa: PLC0415  not loaded without search
+        from ctxrank.extensions.links.search import MAX_FOUND, find_more  # noqa: PLC0415  not loaded without search
 
         taken = {one.node.id for one in closure.reached}
         if graph.identity is not None:
             taken.add(graph.identity.id)
         own = stored_texts(store.primary, [task.number])[task.number].texts
-        found, trouble = find_more(store, graph, task, own.full.removeprefix(own.meta), taken, config)
+        best, trouble = find_more(store, graph, task, own.full.removeprefix(own.meta), taken, config)
+        found = best[:MAX_FOUND]
         if trouble:
             notes.append(f"Search adds nothing: {trouble}.")
     texts = stored_texts(store.primary, [one.node.number for one in (*closure.reached, *found)])

@@ -85,11 +85,6 @@ def covered(glob: str, paths: Sequence[str]) -> Iterator[str]:
             yield path
 
 
-def is_literal(glob: str) -> bool:
-    """Whether a pattern is the name of one file or folder."""
-    return _WILD.search(glob) is None
-
-
 @cache
 def _patterns(glob: str) -> tuple[str, ...]:
     """The pattern without braces and short forms: `a/` is `a/**`, and `a/b` may be a folder too."""
@@ -142,7 +137,7 @@ def _names_overlap(one: str, other: str) -> bool:
     """Whether one name could match both; a set in brackets counts as any character."""
     if one == other or "*" in (one, other):
         return True
-    if is_literal(one) and is_literal(other):
+    if not (_WILD.search(one) or _WILD.search(other)):
         return False
     return _meet(_cells(one), _cells(other), "*", lambda a, b: a == b or "?" in (a, b), is_last_needed=False)
 

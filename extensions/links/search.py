@@ -31,16 +31,9 @@ _TYPES = ("spec", "norm", "decision")
 
 
 def find_more(
-    store: Store,
-    graph: Graph,
-    task: Node,
-    text: str,
-    reached: Collection[str],
-    config: Config,
-    *,
-    most: int = MAX_FOUND,
+    store: Store, graph: Graph, task: Node, text: str, reached: Collection[str], config: Config
 ) -> tuple[tuple[ReachedArtifact, ...], str]:
-    """What search finds for a task's words, best first, at most `most`; and why the index cannot answer, else ''."""
+    """What search finds for a task's words, best first; and why the index cannot answer, else ''."""
     allowed = {
         node.number: node
         for node in graph.nodes.values()
@@ -66,5 +59,5 @@ def find_more(
         return [nodes[row.owner_id] for row in rows if row.owner_id in current]
 
     best, readiness = answer_of(store, engine_of(store), config, CATCH_UP_MS, ask)
-    found = (ReachedArtifact(node, 3, (task.id, node.id), "found by search") for node in (best or ())[:most])
+    found = (ReachedArtifact(node, 3, (task.id, node.id), "found by search") for node in best or ())
     return tuple(found), "" if best is not None else readiness.health

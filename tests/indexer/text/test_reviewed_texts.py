@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxrank.extensions.links.globs import GlobTable, covered, fixed_prefix, is_literal, matches, overlap
+from ctxrank.extensions.links.globs import GlobTable, covered, fixed_prefix, matches, overlap
 from ctxrank.indexer.store.facets import sqlite_globs
 from ctxrank.indexer.text.definitions import defined_names
 from ctxrank.indexer.text.digests import digest_of
@@ -230,7 +230,7 @@ def _parts() -> Iterator[str]:
     for glob in _GLOBS:
         yield f"{glob}: {[path for path in _PATHS if matches(glob, path)]} {[*covered(glob, sorted(_PATHS))]}"
         others = [other for other in _GLOBS if overlap(glob, other)]
-        yield f"   {fixed_prefix(glob)!r} {is_literal(glob)} {sqlite_globs(glob)} {others}"
+        yield f"   {fixed_prefix(glob)!r} {not set('*?[{') & set(glob)} {sqlite_globs(glob)} {others}"
         yield f"   {[*GlobTable(_GLOBS).overlapping(glob)]}"
     for front in _FRONT:
         yield f"{front!r}: {tuple(read_frontmatter(front))}"
