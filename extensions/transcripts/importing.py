@@ -119,9 +119,7 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
                 if advance is not None:
                     advance(end, ends[-1])
         if not dry_run:
-            importer.learn_fixes()
-            prune_unconfirmed(store)
-            prune_conversations(store)
+            importer.finish()
     counts = importer.counts
     return Reply(
         lambda: {"folder": place, "runner": runner, "dry_run": dry_run, **counts},
@@ -134,15 +132,13 @@ def on_session_end(call: HookCall) -> None:
     path = call.event.text("transcript_path")
     if not call.settings.learn:
         return
+    oldest = now_us() - UNCONFIRMED_DAYS * DAY_US
+    importer = _Importer(call.store, call.config, call.settings, oldest, call.event.runner)
     if os.path.isfile(path):
-        oldest = now_us() - UNCONFIRMED_DAYS * DAY_US
-        importer = _Importer(call.store, call.config, call.settings, oldest, call.event.runner)
         of_subagents = os.path.join(path.removesuffix(".jsonl"), "subagents")
         for one in (path, *(_files(of_subagents) if os.path.isdir(of_subagents) else ())):
             importer.bring(one, is_dry_run=False)
-        importer.learn_fixes()
-    prune_unconfirmed(call.store)
-    prune_conversations(call.store)
+    importer.finish()
 
 
 def _lines(place: str, counts: dict[str, int], *, is_dry_run: bool) -> Iterator[str]:
@@ -329,15 +325,8 @@ class _Importer:
         return _Failure(signatures[0], units[0].text, read.secrets, instances)
 
     def _save(self, failure: _Failure, solution: str, *, is_final: bool = False) -> int:
-        new = NewKnownError(
-            failure.unit,
-            solution,
-            self._project,
-            is_proposal=not is_final,
-            is_final=is_final,
-            is_counted=True,
-            secrets=failure.secrets,
-        )
+        new = NewKnownError(failure.unit, solution, self._project, is_counted=True, secrets=failure.secrets)
+        new = new._replace(is_proposal=not is_final, is_final=is_final)
         return save_error(self._store, new, mode=self._mode).id
 
     def _keep_message(self, message: Said) -> None:
@@ -385,15 +374,15 @@ class _Importer:
             group = group_id(change, session.id, group_of(said.where.branch))
             keep_said(change, said, Place(session.id, group, agent, title), self._injected, self._mode)
 
-    def learn_fixes(self) -> None:
-        """Of each failure that ended in this import, what it has ended after in two sessions or more."""
-        if not self._repaired:
-            return
-        repairs = list(self._repairs())
+    def finish(self) -> None:
+        """Learn what each failure of this import has ended after in two sessions or more; drop what is too old."""
+        repairs = list(self._repairs()) if self._repaired else []
         for instance, failure in self._repaired.items():
             if fix := fix_of(instance, repairs):
                 with suppress(UsageError):  # the error was purged
                     self._learn(failure, fix, repairs)
+        prune_unconfirmed(self._store)
+        prune_conversations(self._store)
 
     def _learn(self, failure: _Failure, fix: list[tuple[str, str]], repairs: list[Known]) -> None:
         """Keep a fix, confirmed by each repair that has it, unless a person said another one."""
