@@ -9,7 +9,7 @@ import os
 
 from ctxrank.extensions.bazinga.arguments import Arguments
 from ctxrank.extensions.bazinga.place import Place, open_store_of
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
@@ -108,6 +108,20 @@ class BazingaCall(Arguments):
 
             text = json.dumps(finite(value), indent=2, allow_nan=False)
         self.write(text + "\n")
+
+
+def json_file(path: str, what: str) -> str:
+    """The JSON text of a file that an argument names. Raises UsageError."""
+    from ctxrank.cli.actions.given import read_given  # noqa: PLC0415  few commands read a file
+
+    try:
+        text = read_given(path).decode().strip()
+        json.loads(text)
+    except OSError as error:
+        raise UsageError(f"The {what} file {path} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The {what} file {path} is not JSON: {error}.") from error
+    return text
 
 
 def text_moment(moment_us: int) -> str:

@@ -11,11 +11,12 @@ predecessor's. The classes take turns, so that long packages leave room for reas
 line. Counted cautiously, in tokens of o200k_base.
 """
 
+import json
 import os
 from math import ceil
 
 from ctxrank.extensions.bazinga.arguments import leading_options, whole_number
-from ctxrank.extensions.bazinga.call import BazingaCall, Json
+from ctxrank.extensions.bazinga.call import BazingaCall, Json, json_file
 from ctxrank.extensions.bazinga.place import open_store_of, project_folder
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
@@ -55,7 +56,6 @@ _OF_ANY_PHASE = ("qa_expert", "tech_lead")
 _ROWS = tuple(rows(__file__, "block"))
 MODELS = {name: int(tokens) for sort, name, tokens in _ROWS if sort == "model"}
 _SHARES = {name: float(share) for sort, name, share in _ROWS if sort == "share"}
-_OTHER_SHARE = 0.20
 # One of each class first, so that the smallest budget starves none; then two packages for one of the others.
 _FIRST_ROUND = ("packages", "reasoning", "errors")
 _LATER_ROUNDS = ("packages", "packages", "reasoning", "errors")
@@ -128,7 +128,9 @@ def context_block(call: BazingaCall) -> Json | None:
         root = root or values.get("--project-root") or call.place.project_root or project_folder() or os.getcwd()
         path = os.path.abspath(os.path.join(root, values["--output-file"]))
         try:
-            _write(path, text)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
             call.warn(f"PROMPT_FILE={one_line(path)}")
         except (OSError, ValueError) as problem:
             reason = f"{path} cannot be written: {problem}"
@@ -151,12 +153,6 @@ def context_block(call: BazingaCall) -> Json | None:
     }
 
 
-def _write(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
 def _values(call: BazingaCall) -> dict[str, str]:
     """The flags by name; those of a params file where the call itself does not give them."""
     given: dict[str, str] = {}
@@ -171,18 +167,9 @@ def _values(call: BazingaCall) -> dict[str, str]:
 
 
 def _params(path: str) -> dict[str, str]:
-    import json  # noqa: PLC0415  only a parameter file needs it
-
-    from ctxrank.cli.actions.given import read_given  # noqa: PLC0415  as above
-
-    try:
-        value: object = json.loads(read_given(path).decode())
-    except OSError as error:
-        raise UsageError(f"the params file {path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"the params file {path} is not JSON: {error}.") from error
+    value: object = json.loads(json_file(path, "params"))
     if not is_dict(value):
-        raise UsageError(f"the params file {path} is not a JSON object.")
+        raise UsageError(f"The params file {path} is not a JSON object.")
     values: dict[str, str] = {}
     for key, item in value.items():
         name = f"--{str(key).replace('_', '-')}"
@@ -279,7 +266,7 @@ def _record(store: Store, request: AssembleRequest, shown: ContextBlock) -> str:
 
 def context_budget(agent: str, model: str) -> int:
     """How many tokens an agent's context block may have."""
-    return int(MODELS[model] * _SHARES.get(agent, _OTHER_SHARE))
+    return int(MODELS[model] * _SHARES[agent])
 
 
 def render(assembly: Assembly, limit: int, extras: Extras = NO_EXTRAS) -> ContextBlock:

@@ -73,10 +73,7 @@ def save_error_pattern(call: BazingaCall) -> Json:
             occurrences, last_seen = int(known["occurrences"] or 0) + 1, max(int(known["last_seen"] or 0), now)
             longer = max(str(known["solution"]), solution, key=len)
             revise(
-                change,
-                KINDS["error"],
-                number,
-                {"occurrences": occurrences, "last_seen": last_seen, "solution": longer},
+                change, KINDS["error"], number, {"occurrences": occurrences, "last_seen": last_seen, "solution": longer}
             )
     call.store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     answer: Json = {"success": True, "pattern_hash": pattern_hash, "operation": "updated", "occurrences": occurrences}

@@ -3,10 +3,9 @@
 import json
 import re
 
-from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.actions.project_skills import project_skills, seed
 from ctxrank.extensions.bazinga.arguments import group_name, one_of, whole_number
-from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, text_moment
+from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, json_file, text_moment
 from ctxrank.extensions.bazinga.records.groups import name_problem
 from ctxrank.extensions.bazinga.records.views import TOKEN_USAGE, VIEWS
 from ctxrank.indexer.clock import now_us
@@ -206,14 +205,7 @@ def _payload(call: BazingaCall) -> str:
         if "payload" not in call:
             raise UsageError("There is no payload.", "Give it as the third argument or in --payload-file FILE.")
         return call["payload"]
-    try:
-        payload = read_given(call.path_of(path)).decode().strip()
-        json.loads(payload)
-    except OSError as error:
-        raise UsageError(f"The payload file {path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"The payload file {path} is not JSON: {error}.") from error
-    return payload
+    return json_file(call.path_of(path), "payload")
 
 
 def get_events(call: BazingaCall) -> list[Json]:

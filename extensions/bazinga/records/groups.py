@@ -43,13 +43,15 @@ def bad_groups(primary: apsw.Connection) -> list[BadGroup]:
         for session in list_sessions(primary)
         for group in list_groups(primary, session.id)
     )
-    taken = {(session, name) for _, session, name in groups}
+    taken: dict[str, set[str]] = {}
+    for _, session, name in groups:
+        taken.setdefault(session, set()).add(name)
     bad: list[BadGroup] = []
     for number, session, name in groups:
         problem = name_problem(name, is_task_group=True)
         if problem:
-            new = _free_name(name, {other for owner, other in taken if owner == session})
-            taken.add((session, new))
+            new = _free_name(name, taken[session])
+            taken[session].add(new)
             bad.append(BadGroup(number, session, name, problem, new))
     return bad
 

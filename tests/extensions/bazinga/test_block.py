@@ -92,7 +92,6 @@ def test_a_block_stays_in_the_predecessors_budget(full: Project, agent: str, mod
 def test_the_budgets_are_the_predecessors() -> None:
     assert [context_budget("developer", model) for model in ("haiku", "sonnet", "opus")] == [315, 630, 840]
     assert (context_budget("tech_lead", "sonnet"), context_budget("qa_expert", "haiku")) == (720, 270)
-    assert context_budget("wizard", "sonnet") == 360
 
 
 def test_d17_long_packages_leave_room_for_reasoning_and_errors(full: Project) -> None:
