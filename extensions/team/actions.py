@@ -54,10 +54,7 @@ def init(call: Call, project: str, machines: tuple[str, ...]) -> Reply:
             "created": made.is_new,
             "project": project,
             "project_created": made.is_new_project,
-            "machines": [
-                {"role": machine, "password": made.passwords.get(machine), "code": made.codes.get(machine)}
-                for machine in made.admitted
-            ],
+            "machines": [(role, made.passwords.get(role), made.codes.get(role)) for role in made.admitted],
         },
         lines,
         notes=made.notes,
@@ -109,12 +106,7 @@ def status(call: Call, unconfirmed: bool) -> Reply:
             for one in found.unconfirmed
         ]
         return Reply(
-            lambda: {
-                "machines": found.machines,
-                "unconfirmed": found.unconfirmed,
-                "waiting": waiting,
-                "sealed": [{"order": one.order, "until": one.until} for one in sealed],
-            },
+            lambda: Extended(found, {"waiting": waiting, "sealed": sealed}),
             [
                 *(late or [f"forgotten by all {found.machines} machines"]),
                 *(f"order {one.order}: sealed until {format_day(one.until)}" for one in sealed),

@@ -53,7 +53,7 @@ class Member(NamedTuple):
     """One machine of a project: how many orders to forget it has not carried out, and when it was seen last."""
 
     machine: str  # its role
-    origin: str
+    is_this: bool
     orders: int
     seen_at: str | None
 
@@ -171,17 +171,17 @@ class TeamLog:
             is_rewritten = self._rows("SELECT ctxrank.erase_keys()")[0][0] >= 0
         return bool(self._rows("SELECT ctxrank.erase_wal()")[0][0]) and is_rewritten
 
-    def members(self, project_id: int) -> list[Member]:
-        """The machines that take part, by name."""
+    def members(self, project_id: int, own: str) -> list[Member]:
+        """The machines that take part, by name; `own` is the store of this one."""
         query = """
-            SELECT role::text, origin::text, (
+            SELECT role::text, origin = %s, (
                 SELECT count(*) FROM ctxrank.records AS r
                  WHERE r.project = m.project AND r.is_order AND r.n > m.forgotten),
                    to_char(seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
               FROM ctxrank.members AS m
              WHERE project = %s AND left_at IS NULL AND origin IS NOT NULL ORDER BY role
         """
-        return [Member(*row) for row in self._rows(query, (project_id,))]
+        return [Member(*row) for row in self._rows(query, (own, project_id))]
 
     def listen(self) -> None:
         """Be told of changes from now on: `wait`."""

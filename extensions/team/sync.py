@@ -11,7 +11,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from ctxrank.extensions.team.log import Head, LogLine, Pushed, TeamLog
+from ctxrank.extensions.team.log import Head, LogLine, Member, Pushed, TeamLog
 from ctxrank.extensions.team.sealing import Register, Sealed, mark_of, seal, unseal
 from ctxrank.extensions.team.state import write_state
 from ctxrank.extensions.team.undo import Sealer, drop_sealed
@@ -317,25 +317,15 @@ def _incoming(project: str, line: LogLine) -> Line | BadLine | None:
 
 def forgetting(store: Store, log: TeamLog) -> "Forgetting":
     """Which machines have not carried out all orders yet. Raises CtxrankError."""
-    own, members = own_uuid(store.primary), log.members(log.head().id)
-    late = [LateMember(one.machine, one.orders, one.seen_at, one.origin == own) for one in members if one.orders]
-    return Forgetting(len(members), tuple(late))
-
-
-class LateMember(NamedTuple):
-    """A machine that has not confirmed: how many orders, and when it was seen last."""
-
-    machine: str
-    orders: int
-    seen_at: str | None
-    is_this: bool
+    members = log.members(log.head().id, own_uuid(store.primary))
+    return Forgetting(len(members), tuple(one for one in members if one.orders))
 
 
 class Forgetting(NamedTuple):
     """How many machines take part, and which of them have not carried out all orders to forget."""
 
     machines: int
-    unconfirmed: tuple[LateMember, ...]
+    unconfirmed: tuple[Member, ...]
 
 
 def join(store: Store, log: TeamLog, code: str = "") -> Head:

@@ -65,10 +65,7 @@ def _opened(primary: str) -> Generator[Store, None, None]:
     """The store, for the one process that exchanges. Raises LockedError where another does so."""
     location = at(primary)
     lock = os.path.join(location.folder, TEAM_LOCK)
-    with (
-        only_one(lock, str(os.getpid())),
-        open_at(location, Fts5Engine, BUSY_MS) as store,
-    ):
+    with only_one(lock, str(os.getpid())), open_at(location, Fts5Engine, BUSY_MS) as store:
         yield store
 
 

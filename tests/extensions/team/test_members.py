@@ -112,7 +112,7 @@ def test_a_store_that_shares_a_project_takes_no_part_in_another(machines: Sharin
     with connect(machines.dsn("a"), other) as log:
         with pytest.raises(CtxrankError, match="already"):
             sync.join(machines.stores["a"], log, made.codes[machines.role("a")])
-        assert not log.members(log.head().id)
+        assert not log.members(log.head().id, own_uuid(machines.stores["a"].primary))
 
 
 def test_a_forged_origin_in_a_line_counts_for_nothing(machines: Sharing) -> None:
@@ -331,7 +331,9 @@ def test_an_expelled_role_may_do_nothing_and_need_not_confirm(machines: Sharing,
         log.head()
     with machines.log("b") as log:
         assert log.erase()
-        assert [one.machine for one in log.members(log.head().id)] == [machines.role("b")]
+        assert [one.machine for one in log.members(log.head().id, own_uuid(machines.stores["b"].primary))] == [
+            machines.role("b")
+        ]
         lines = log.lines(log.head().id, 0, own_uuid(machines.stores["b"].primary))
     assert lines and all(line.secret is None for line in lines), "the keys of what it wrote are gone"
 
