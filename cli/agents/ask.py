@@ -94,6 +94,4 @@ def _meant(one: Parameter) -> str:
         return " ".join(["a whole number", *(f"{word} {bound}" for word, bound in bounds if bound is not None)])
     if isinstance(one.type, OneOf):
         return f"one of {', '.join(filter(None, one.type.words))}"
-    if isinstance(one.type, Path):
-        return "a folder" if one.type.is_folder else "a path"
-    return "a list of texts" if one.is_many else "a text"
+    return "a list of texts" if one.is_many else "a path to read" if isinstance(one.type, Path) else "a text"

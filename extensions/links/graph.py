@@ -4,7 +4,6 @@ graph = load_graph(store.primary, tree)
 graph.nodes["TASK-042"].links        (Link("specs", "SPEC-BILLING-001", 6), …)
 """
 
-import re
 from collections.abc import Mapping
 
 import apsw
@@ -12,15 +11,9 @@ import apsw
 from ctxrank.extensions.links.artifact import IDENTITY_ID, RETIRED, Link
 from ctxrank.extensions.links.store import Annotation, stored_annotations, tree_id
 from ctxrank.extensions.links.tree import ArtifactTree
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_rows
-
-if TYPE_CHECKING:
-    from typing import Any
-
-# Of JSON in which nothing is escaped, so that a text ends at the next quotation mark; it is not loaded for these.
-_TEXT = re.compile(r'"([^"]*)"')
-_LINK = re.compile(r'\["([^"]*)", "([^"]*)", (\d+)\]')
+from ctxrank.indexer.text.light_json import loads
 
 
 class Node(NamedTuple):
@@ -39,16 +32,12 @@ class Node(NamedTuple):
     @property
     def links(self) -> tuple[Link, ...]:
         """Whom it names, in the order of the lists."""
-        if "\\" not in self.links_json:
-            return tuple(Link(kind, id_, int(line)) for kind, id_, line in _LINK.findall(self.links_json))
-        return tuple(Link(*item) for item in _parsed(self.links_json))
+        return tuple(Link(*item) for item in loads(self.links_json))
 
     @property
     def globs(self) -> tuple[str, ...]:
         """A spec's paths, a norm's scope."""
-        if "\\" not in self.globs_json:
-            return tuple(_TEXT.findall(self.globs_json))
-        return tuple(map(str, _parsed(self.globs_json)))
+        return tuple(map(str, loads(self.globs_json)))
 
     @property
     def is_retired(self) -> bool:
@@ -79,9 +68,3 @@ def load_graph(database: apsw.Connection, tree: ArtifactTree) -> Graph:
     """
     nodes = {node.id: node for node in read_rows(database, query, (number,), Node)}
     return Graph(nodes, stored_annotations(database, number))
-
-
-def _parsed(text: str) -> "Any":
-    import json  # noqa: PLC0415  a millisecond that most graphs do not need
-
-    return json.loads(text)

@@ -35,6 +35,7 @@ from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import listed
 from ctxrank.ranking.context.assembly import limits
 from ctxrank.ranking.context.assembly.shapes import Omitted, SectionItem
 from ctxrank.ranking.context.prices import Prices
@@ -214,8 +215,7 @@ def _by_specs(graph: Graph, node: Node, tiers: Mapping[str, int]) -> Iterator[st
             yield f"missing-link: its scope '{pair[0]}' covers '{pair[1]}' of {spec.id}, which does not list it"
     others = [spec.id for spec in specs if tiers[spec.id] <= 1 and spec.id not in named]
     if others:
-        more = f" and {len(others) - _MAX_NAMED} more" if len(others) > _MAX_NAMED else ""
-        yield f"reached, and not listing it: {', '.join(others[:_MAX_NAMED])}{more}"
+        yield f"reached, and not listing it: {listed(others, _MAX_NAMED)}"
 
 
 def _by_patterns(node: Node, task: str) -> Iterator[str]:

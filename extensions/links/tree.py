@@ -36,7 +36,10 @@ def find_tree(location: Location, start: str | None = None) -> ArtifactTree | No
     """The nearest `.contextia` from `start` (default: here) upwards, else the one under the store's root."""
     above = upwards(os.path.abspath(start or os.getcwd()))
     folder = next(filter(_holds_tree, (*above, location.root)), None)
-    return tree_at(location, folder) if folder is not None else None
+    if folder is None:
+        return None
+    real = os.path.realpath(folder)
+    return ArtifactTree(real, "." if real == os.path.realpath(location.project) else real)
 
 
 def require_tree(location: Location, start: str | None = None) -> ArtifactTree:
@@ -48,12 +51,6 @@ def require_tree(location: Location, start: str | None = None) -> ArtifactTree:
             f"Linked artifacts are Markdown in {FOLDER}/system/ (specs, norms, rationale) and {FOLDER}/work/tasks.",
         )
     return tree
-
-
-def tree_at(location: Location, folder: str) -> ArtifactTree:
-    """A folder that holds `.contextia` as the store names it."""
-    real = os.path.realpath(folder)
-    return ArtifactTree(real, "." if real == os.path.realpath(location.project) else real)
 
 
 def folder_of_tree(store: Store, name: str) -> str | None:

@@ -59,7 +59,7 @@ def test_what_a_command_reads_from_stdin_is_given(call: Call) -> None:
         ("search", {"query": "x", "limit": 0}, "'limit' is a whole number from 1 to 1000, not 0."),
         ("search", {"query": "x", "explain": "yes"}, "'explain' is true or false, not 'yes'."),
         ("search", {"query": [{"a": 1}]}, "'query' is a list of texts, not [{'a': 1}]."),
-        ("assemble", {"session": "s", "task_file": "a\0b"}, "'task_file' is a path, not 'a\\x00b'."),
+        ("assemble", {"session": "s", "task_file": "a\0b"}, "'task_file' is a path to read, not 'a\\x00b'."),
         ("show", {"document": "1", "depth": "deep"}, "'depth' is one of meta, summary, full, not 'deep'."),
     ],
 )

@@ -129,7 +129,7 @@ def test_what_is_served_is_a_command() -> None:
         ("/api/purge", {}, {}, 400, "'purge' is not served."),
         ("/api/no/such", {}, {}, 400, "'no such' is not served."),
         ("/api/search", {}, {}, 400, "'search' needs query."),
-        ("/api/error/match", {"file": "a\0b"}, {}, 400, "'file' is a path, not"),
+        ("/api/error/match", {"file": "a\0b"}, {}, 400, "'file' is a path to read, not"),
         ("/api/search", b"[1]", {}, 400, "no JSON object"),
         ("/api/search", b"{", {}, 400, "no JSON"),
         ("/api/search", b"[" * 100_000, {}, 400, "no JSON"),
