@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ctxrank.indexer.errors.failed_commands import TreeState
-from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, git_on, head_commit
+from ctxrank.indexer.files.git import Git, GitError, Repository, commit_of, find_repository, git_on
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Skipped, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
@@ -58,11 +58,7 @@ def note_tree(root: str, scratch: str | None = None) -> TreeState:
     Files that git does not know are not looked for: the walk costs more than all else at a failure, and those that are
     written later are found later.
     """
-    try:
-        repository = find_repository(root)
-        commit = head_commit(repository) if repository is not None else ""
-    except GitError:
-        commit = ""
+    commit = commit_of(root)
     if not commit:
         return TreeState()
     names = _differing(root, commit, scratch, with_new=False)[:MAX_NAMES]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 
 from ctxrank.indexer.beneath import read_part
-from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, git_on, head_commit
+from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, git_on
 from ctxrank.indexer.light_typing import NamedTuple
 
 _MAX_CONFIG_BYTES = 64 * 1024
@@ -50,20 +50,19 @@ def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commi
     """
     try:
         repository = find_repository(root)
-        head = "" if repository is None else head_commit(repository)
-        if repository is None or not head or not paths:
+        if repository is None or not paths:
             return {}
         emails, cloned_at = set(_emails(repository)), _cloned_at(repository)
         found: dict[str, Commit] = {}
         own: set[str] = set()
         with git_on(repository, scratch) as git:
-            for path, commit, _ in touches(git, [head], paths):
+            for path, commit, _ in touches(git, [repository.head], paths):
                 is_foreign = commit.email.lower() not in emails or commit.seconds < cloned_at
                 if path not in own and is_foreign:
                     found.setdefault(path, commit._replace(author=_name(commit.author)))
                 elif path not in found:
                     own.add(path)
-            for path in _edited(git, head, found):
+            for path in _edited(git, found):
                 del found[path]
     except (GitError, ValueError):
         return {}
@@ -76,11 +75,10 @@ def last_commits(root: str, paths: set[str], scratch: str, since: str, asked: As
     try:
         repository = find_repository(root)
         if repository is not None:
-            head = head_commit(repository)
-            if (known := asked.get((repository.folder, since, head))) is not None:
+            if (known := asked.get((repository.folder, since, repository.head))) is not None:
                 return known
             with git_on(repository, scratch) as git:
-                for path, commit, _ in touches(git, [head, f"^{since}"], paths):
+                for path, commit, _ in touches(git, [repository.head, f"^{since}"], paths):
                     found.setdefault(path, commit)
                     if len(found) == len(paths):
                         break
@@ -109,10 +107,10 @@ def touches(git: Git, words: list[str], paths: Iterable[str] = ()) -> Iterator[t
                 commit = Commit(id_, author, email, int(seconds), line[1] == b"<")
 
 
-def _edited(git: Git, head: str, paths: Mapping[str, Commit]) -> list[str]:
-    """Those of the paths that differ from a commit; where git cannot say, none: they count as committed."""
+def _edited(git: Git, paths: Mapping[str, Commit]) -> list[str]:
+    """Those of the paths that differ from the last commit; where git cannot say, none: they count as committed."""
     try:
-        words = (*_DIFF.split(" "), head, "--", *paths)
+        words = (*_DIFF.split(" "), git.repository.head, "--", *paths)
         records = list(git.records(*words, has_worktree=True)) if paths else []
     except GitError:
         return []

@@ -1,7 +1,7 @@
 """Git, asked about a checkout that anyone may have made: the one module that runs it.
 
     repository = find_repository("/home/me/shop")     None: no checkout; GitError: one that is not asked, and why
-    head_commit(repository)                           the commit, read from files, without a process
+    repository.head                                   the commit, read from files, without a process
     with git_on(repository) as git:
         for record in git.records("ls-tree", "-r", "-z", commit): ...
 
@@ -81,6 +81,7 @@ class Repository(NamedTuple):
     top: str
     own: str  # .git, or the folder of a linked worktree
     common: str  # .git of the main worktree
+    head: str = ""  # the commit that is checked out
 
     @property
     def prefix(self) -> str:
@@ -90,7 +91,8 @@ class Repository(NamedTuple):
 
 
 def find_repository(folder: str) -> Repository | None:
-    """The checkout that a folder lies in. Raises GitError where it is another user's, or an unusual one.
+    """The checkout that a folder lies in, if something is committed there, and its refs are in files. Raises GitError
+    where it is another user's, or an unusual one.
 
     A linked worktree is one only if git's own folder names it, too: a `.git` file may say anything.
     """
@@ -107,7 +109,8 @@ def find_repository(folder: str) -> Repository | None:
             )
     for place in (top, own, common, os.path.join(common, "objects")):
         _require_own_folder(place)
-    return Repository(folder, top, own, common)
+    head = _head_commit(own, common)
+    return Repository(folder, top, own, common, head) if head else None
 
 
 def _require_own_folder(path: str) -> None:
@@ -130,18 +133,18 @@ def _small_file(folder: str, path: str) -> str:
         return ""
 
 
-def head_commit(repository: Repository) -> str:
+def _head_commit(own: str, common: str) -> str:
     """The commit that is checked out, '' where there is none yet, or git keeps its refs in another form."""
-    text = _small_file(repository.own, "HEAD").strip()
+    text = _small_file(own, "HEAD").strip()
     for _ in range(_MAX_REF_DEPTH):
         if _COMMIT.fullmatch(text):
             return text
         name = text.removeprefix("ref:").strip()
         if not text.startswith("ref:") or not _REF.fullmatch(name) or ".." in name:
             return ""
-        text = (_small_file(repository.own, name) or _small_file(repository.common, name)).strip()
+        text = (_small_file(own, name) or _small_file(common, name)).strip()
         if not text:
-            packed = _small_file(repository.common, "packed-refs")
+            packed = _small_file(common, "packed-refs")
             at = packed.find(f" {name}\n")
             commit = packed[packed.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
             return commit if _COMMIT.fullmatch(commit) else ""
@@ -152,9 +155,9 @@ def commit_of(folder: str) -> str:
     """The commit that is checked out in a folder, '' for none, and where git cannot be asked."""
     try:
         repository = find_repository(folder)
-        return "" if repository is None else head_commit(repository)
     except GitError:
         return ""
+    return "" if repository is None else repository.head
 
 
 @contextmanager
@@ -237,7 +240,7 @@ def _too_long() -> GitTimeoutError:
 
 def _fill(folder: str, repository: Repository) -> None:
     """Make the private folder a repository, with what is no configuration of the checkout's own."""
-    is_sha256 = len(head_commit(repository)) > 40
+    is_sha256 = len(repository.head) > 40
     os.mkdir(os.path.join(folder, "refs"))
     os.mkdir(os.path.join(folder, "info"))
     texts = {
@@ -365,8 +368,6 @@ def _sweep(scratch: str) -> None:
             for entry in entries:
                 is_ours = re.fullmatch(SCRATCH_NAME, entry.name) and entry.is_dir(follow_symlinks=False)
                 if is_ours and time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFTOVER_SECONDS:
-                    from shutil import rmtree  # noqa: PLC0415  rare
-
-                    rmtree(entry.path, ignore_errors=True)
+                    _remove(entry.path)
     except OSError:
         pass  # another time

@@ -23,7 +23,7 @@ from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.catalogue import file_tables, kinds_of
 from ctxrank.indexer.clock import SECOND_US, now_us
 from ctxrank.indexer.files.authors import Asked, Commit, touches
-from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, find_repository, git_on, head_commit
+from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, find_repository, git_on
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import put_setting, read_rows, read_setting
@@ -77,9 +77,9 @@ def date_documents(store: Store, first_seq: int, asked: Asked) -> DateReport:
     name = root_name(store.location.root, store.location.project)
     try:
         repository = find_repository(store.location.root)
-        head = "" if repository is None else head_commit(repository)
-        if repository is None or not head:
+        if repository is None:
             return DateReport(0)
+        head = repository.head
         noted = _passes(store).get(name)
         last = _LastPass(str(noted["commit"]), int(str(noted["seq"]))) if is_dict(noted) else None
         if last is not None and last.commit == head and not _has_files_since(store, last.seq):

@@ -8,7 +8,7 @@ import pytest
 from git_tree import git
 
 from ctxrank.indexer.files.authors import Commit, foreign_commits, last_commits
-from ctxrank.indexer.files.git import find_repository, head_commit
+from ctxrank.indexer.files.git import commit_of
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine")
 
@@ -137,12 +137,10 @@ def test_the_last_commits_since_another_one_below_a_folder(checkout: Path, tmp_p
 
 
 def test_the_commit_that_is_checked_out_is_read_from_files(checkout: Path) -> None:
-    repository = find_repository(str(checkout))
-    assert repository is not None
     head, own = git(checkout, "rev-parse", "HEAD").strip(), checkout / ".git"
-    assert head_commit(repository) == head
+    assert commit_of(str(checkout)) == head
     git(checkout, "pack-refs", "--all")
-    assert not (own / "refs" / "heads" / "main").exists() and head_commit(repository) == head
+    assert not (own / "refs" / "heads" / "main").exists() and commit_of(str(checkout)) == head
     for text, found in (
         (head, head),
         (f"{head}\n", head),
@@ -156,9 +154,9 @@ def test_the_commit_that_is_checked_out_is_read_from_files(checkout: Path) -> No
         (head + "a" * 24, head + "a" * 24),
     ):
         (own / "HEAD").write_text(text)
-        assert head_commit(repository) == found, text
+        assert commit_of(str(checkout)) == found, text
     for depth, found in ((4, head), (5, "")):
         for number in range(depth):
             (own / "refs" / f"r{number}").write_text(f"ref: refs/r{number + 1}" if number + 1 < depth else head)
         (own / "HEAD").write_text("ref: refs/r0")
-        assert head_commit(repository) == found, depth
+        assert commit_of(str(checkout)) == found, depth

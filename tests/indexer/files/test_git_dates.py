@@ -14,7 +14,7 @@ from hostile_repository import build, build_git
 
 from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.files import git_dates
-from ctxrank.indexer.files.git import GitError, GitTimeoutError, find_repository, git_on, head_commit
+from ctxrank.indexer.files.git import GitError, GitTimeoutError, find_repository, git_on
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import create_named_store
@@ -414,7 +414,7 @@ def test_more_output_than_a_history_may_have_ends_it(tmp_path: Path, monkeypatch
     repository = find_repository(str(tmp_path))
     assert repository is not None
     with git_on(repository) as git_, pytest.raises(GitTimeoutError):
-        list(git_.records("ls-tree", "-z", head_commit(repository)))
+        list(git_.records("ls-tree", "-z", repository.head))
 
 
 def test_git_is_not_taken_from_the_checkout_or_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
