@@ -4,7 +4,7 @@ from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation, ScoreShares
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
-from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, TermScore, term_scores
+from ctxrank.ranking.retrieval.candidates.candidates import Bonus, term_scores
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm
 from ctxrank.ranking.retrieval.rerank import TEST
@@ -13,45 +13,43 @@ from ctxrank.ranking.retrieval.whole_files import WHOLE_FILE, whole_term_scores
 
 def explain_blend(
     plan: Plan, group: HitGroup | None, text: float, parts: HeuristicParts, weight: float = TEXT_WEIGHT
-) -> Explanation:
-    """score = text + what is known; the text down to what each term gave to each row."""
-    text_value = weight * text
+) -> tuple[Explanation, ScoreShares]:
+    """score = text + what is known: the text down to what each term gave to each row; and the same score by kinds."""
+    text_value, known = weight * text, (1 - weight) / BLENDED_MAXIMUM
     rows: list[Explanation] = []
+    together = 0.0
+    terms: dict[str, float] = {}
     total = group.score if group is not None else 0.0
-    for share, candidate, name in group.shares() if group is not None and total else ():
-        value = text_value * share * candidate.score / total
+    shares = group.shares() if group is not None and total else []
+    scores = term_scores(plan, [candidate.rowid for _, candidate, _ in shares]) if shares else {}
+    for share, candidate, name in shares:
+        of_terms = scores.get(candidate.rowid, [])
+        if candidate.rowid == WHOLE_FILE:
+            of_terms = whole_term_scores(plan, [candidate.owner_id]).get(candidate.owner_id, [])
+        value, scale = text_value * share * candidate.score / total, text_value * share / total
+        together += scale * sum(bonus.score for bonus in candidate.bonuses)
+        for part in of_terms:
+            terms[part.term.text] = terms.get(part.term.text, 0.0) + scale * part.score
         leaves = tuple(
             Explanation(
                 value * part.score / candidate.score,
                 f"{_term_name(part.term)}: idf {part.term.idf:.2f} × {part.term.weight:g} asked, tf {part.tf:.1f}, "
                 f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
             )
-            for part in _term_scores(plan, candidate)
+            for part in of_terms
         ) + tuple(
             Explanation(value * bonus.score / candidate.score, f"{_named(bonus)} = {bonus.score:.2f}")
             for bonus in candidate.bonuses
         )
         rows.append(Explanation(value, f"{name}, BM25 {candidate.score:.2f} × {share:g}", leaves))
-    return Explanation(
-        blended(text, parts.total, weight),
-        "score = text + what is known",
-        (
-            Explanation(
-                text_value, f"text: {weight:g} × {text:.3f} (BM25 {total:.2f}{_prior(group)}, calibrated)", tuple(rows)
-            ),
-            explain_heuristic(parts, 1 - weight),
-        ),
-    )
-
-
-def _prior(group: HitGroup | None) -> str:
-    return "" if group is None or group.prior == 1.0 else f" × {group.prior:.2f} as {group.kind}"
-
-
-def _term_scores(plan: Plan, candidate: Candidate) -> list[TermScore]:
-    if candidate.rowid == WHOLE_FILE:
-        return whole_term_scores(plan, [candidate.owner_id]).get(candidate.owner_id, [])
-    return term_scores(plan, [candidate.rowid]).get(candidate.rowid, [])
+    prior = "" if group is None or group.prior == 1.0 else f" × {group.prior:.2f} as {group.kind}"
+    meaning = f"text: {weight:g} × {text:.3f} (BM25 {total:.2f}{prior}, calibrated)"
+    summands = Explanation(text_value, meaning, tuple(rows)), explain_heuristic(parts, 1 - weight)
+    return Explanation(blended(text, parts.total, weight), "score = text + what is known", summands), ScoreShares(
+        words=text_value - together, together=together, priority=parts.of("priority") * known,
+        group=parts.of("group") * known, recency=parts.of("recency") * known,
+        terms=tuple(sorted(terms.items(), key=lambda item: (-item[1], item[0]))),
+    )  # fmt: skip
 
 
 # What an explanation says of a term beside the words of titles and bodies.
@@ -67,25 +65,6 @@ def _named(bonus: Bonus) -> str:
     if bonus.first == TEST:
         return "a test, and a source has the query word by word"
     return f"'{bonus.first}' near '{bonus.second}'" if bonus.second else f"'{bonus.first}' as it was typed"
-
-
-def score_shares(plan: Plan, group: HitGroup, text: float, parts: HeuristicParts) -> ScoreShares:
-    """What the score of `explain_blend` is made of, by kinds instead of rows."""
-    weight = plan.tuning.text
-    known = (1 - weight) / BLENDED_MAXIMUM
-    total = group.score
-    together = 0.0
-    terms: dict[str, float] = {}
-    for share, candidate, _ in group.shares() if total else ():
-        scale = weight * text * share / total
-        together += scale * sum(bonus.score for bonus in candidate.bonuses)
-        for part in _term_scores(plan, candidate):
-            terms[part.term.text] = terms.get(part.term.text, 0.0) + scale * part.score
-    return ScoreShares(
-        words=weight * text - together, together=together, priority=parts.of("priority") * known,
-        group=parts.of("group") * known, recency=parts.of("recency") * known,
-        terms=tuple(sorted(terms.items(), key=lambda item: (-item[1], item[0]))),
-    )  # fmt: skip
 
 
 def explain_heuristic(parts: HeuristicParts, weight: float | None = None) -> Explanation:

@@ -288,13 +288,9 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
         best = read[0] if read else ShownText(parent.body, cut(parent.body, path=""))
         explanation = shares = None
         if request.is_explained:
-            from ctxrank.ranking.retrieval.explain import (  # noqa: PLC0415  only where the trees are read
-                explain_blend,
-                score_shares,
-            )
+            from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where trees are read
 
-            explanation = explain_blend(plan, row.group, row.text, row.parts, plan.tuning.text)
-            shares = score_shares(plan, row.group, row.text, row.parts)
+            explanation, shares = explain_blend(plan, row.group, row.text, row.parts, plan.tuning.text)
         passages = tuple(one.passage for one in read if one.passage is not None)
         hit = make_hit(states, parent, row.score, best.snippet, passages, explanation, shares)
         if row.signals.id in page.others:

@@ -190,7 +190,8 @@ def with_matches(
         if spawn.request.is_explained:
             from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
-            row = row._replace(explanation=explain_blend(plan, group if row.text else None, row.text or 0.0, row.parts))
+            explanation, _ = explain_blend(plan, group if row.text else None, row.text or 0.0, row.parts)
+            row = row._replace(explanation=explanation)
         within.append(row)
     return within
 
