@@ -46,8 +46,8 @@ def _of_injection(one: StoredInjection) -> Extended:
 def _injection_line(call: Call, one: StoredInjection) -> str:
     event, ids, tokens, _, receipt, _ = one.injection
     what = f"receipt {receipt}" if receipt is not None else ", ".join(ids)
-    where = one_line(place(one.session, one.group))
-    return f"{call.bold(one_line(event))} {where} · {tokens} tokens · {format_us(one.created_at)} · {one_line(what)}"
+    where = place(one.session, one.group)
+    return f"{call.bold(one_line(event))} {facts(where, f'{tokens} tokens', format_us(one.created_at), what)}"
 
 
 def show(call: Call, receipt_id: int) -> Reply:

@@ -688,6 +688,15 @@ def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:
     assert learnt in spawned["documents"]
 
 
+def test_a_compaction_is_listed_without_documents(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = Runner(shop)
+    runner.prompt(_LOCKED)
+    runner.says("SessionStart", source="compact")
+    monkeypatch.chdir(shop)
+    _, compaction, _ = answer_of(lambda: run(["list", "injections"])).out.splitlines()
+    assert compaction.startswith("compaction session-1 · 0 tokens · ") and compaction.endswith("Z")
+
+
 def _answer_and_modules(folder: Path, **event: object) -> tuple[str, set[str]]:
     """What the hook prints in a process of its own, and the modules that it has loaded then."""
     code = (
