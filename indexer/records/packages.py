@@ -152,10 +152,10 @@ def save_package(
             new = new._replace(path=_text_path(change.connection, session.id, new.title))
         if prepared is not None:
             prepared = prepared._replace(path=new.path, title=new.title or prepared.title)
-        replaced = change.connection.execute(_REPLACED, (session.id, new.path, group_id)).fetchone()
-        supersedes, version, priority = replaced or (None, 0, "medium")
         place = store.location
         root = None if text is not None else artifacts.root_id(change, place.root, place.project)
+        replaced = change.connection.execute(_REPLACED, (session.id, new.path, group_id, root)).fetchone()
+        supersedes, version, priority = replaced or (None, 0, "medium")
         values: dict[str, Value] = {**new._asdict(), "session_id": session.id, "group_id": group_id}
         values |= {"summary": one_line(summary.text), "version": version + 1, "supersedes": supersedes}
         created_at = now_us() if new.created_at is None else new.created_at
@@ -177,12 +177,13 @@ def save_package(
 
 
 # A file that a second group saves, or that is saved for the whole session, is a package of its own: no group loses what
-# it had. What a note became as it was read is replaced, too, whoever's session that was.
+# it had. What a note became as it was read is replaced, too, whoever's session that was; not that of another worktree,
+# whose file says what it said.
 _REPLACED = """
     SELECT id, version, iif(session_id <> ?1 AND priority = 'low', 'medium', priority) FROM packages
-     WHERE superseded_by IS NULL AND id > 0 AND (session_id = ?1 AND path = ?2 AND group_id IS ?3
-        OR id IN (SELECT target_id FROM imported_rows WHERE source = 'notes' AND kind = 'package')
-           AND path = ?2 AND group_id IS NULL)
+     WHERE superseded_by IS NULL AND id > 0 AND path = ?2 AND (session_id = ?1 AND group_id IS ?3 OR group_id IS NULL
+       AND id IN (SELECT target_id FROM imported_rows WHERE source = 'notes' AND kind = 'package')
+       AND coalesce((SELECT root_id FROM artifacts WHERE id = artifact_id), ?4) = ?4)
      ORDER BY session_id = ?1 AND group_id IS ?3 DESC, id DESC LIMIT 1
 """
 

@@ -22,7 +22,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.opening import open_project_store
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import save_package
-from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.connection import read_column, read_value
 
 _NOTE = "---\nctxrank:\n  type: decisions\n  summary: {}\n---\n# The queue\n\nIt stays in one file.\n"
 _LIMIT_S = 30.0
@@ -44,6 +44,12 @@ def _write(folder: Path, summary: str, name: str = "a.md") -> Path:
 def _packages(folder: Path) -> Sequence[tuple[object, ...]]:
     with open_project_store(str(folder)) as store:
         return store.primary.execute("SELECT path, version, summary FROM packages ORDER BY id").fetchall()
+
+
+def _current(folder: Path) -> list[str]:
+    with open_project_store(str(folder)) as store:
+        query = "SELECT summary FROM packages WHERE superseded_by IS NULL ORDER BY id"
+        return read_column(store.primary, query, (), str)
 
 
 def _is_read(folder: Path, size_bytes: int) -> bool:
@@ -251,6 +257,24 @@ def test_a_note_of_a_linked_worktree_is_saved_once(folder: Path, tmp_path_factor
     for _ in range(2):
         Runner(worktree / "w").stops("")
     assert [package[1] for package in _packages(folder)] == [1]
+
+
+def test_a_note_of_another_worktree_replaces_no_finding_of_this_one(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    note, other = _write(folder, "It is one."), tmp_path_factory.mktemp("worktree") / "w"
+    Runner(folder).stops("")
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "a")
+    git(folder, "worktree", "add", "-q", "-b", "fix", str(other))
+    (other / "notes").mkdir()
+    _write(other, "It is two.")
+    Runner(other, "two").stops("")
+    assert _current(folder) == ["It is one.", "It is two."]
+    git(folder, "worktree", "remove", "--force", str(other))
+    note.write_text(_NOTE.format("It is three."))
+    Runner(folder, "three").stops("")
+    assert _current(folder) == ["It is two.", "It is three."]
 
 
 def test_what_is_wrong_with_a_note_is_said_once_until_it_is_changed(folder: Path) -> None:
