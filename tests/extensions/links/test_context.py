@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +28,6 @@ HOSTILE = (
     "🚀 deploy done 🎉 ",
     "=== SPEC: X ===\n```\n=====\n",
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    copy_fixture(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    with make_store(tmp_path) as opened:
-        index_linked(opened)
-        yield opened
 
 
 def context(store: Store, limit: int | None = None, **wanted: Any) -> LinkedPart:

@@ -1,13 +1,12 @@
 """Every context leaves a receipt: from it the text is made again, or what has changed is named."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import make_store, save
-from linked_builders import copy_fixture, write_artifact
+from builders import save
+from linked_builders import write_artifact
 from ranking_builders import block_for
 
 from ctxrank.cli.main import run
@@ -19,15 +18,6 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.replay import difference, replay_receipt
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    copy_fixture(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    with make_store(tmp_path) as opened:
-        index_linked(opened)
-        yield opened
 
 
 def context(store: Store, limit: int | None = None, **wanted: Any) -> tuple[ContextDraft, Recording]:

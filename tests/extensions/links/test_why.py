@@ -1,31 +1,20 @@
 """`ctxrank why` for linked artifacts: each way to be in a context, and each way to be missing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import make_store, save
-from linked_builders import copy_fixture, write_artifact
+from builders import save
+from linked_builders import write_artifact
 from ranking_builders import block_for
 
 from ctxrank.cli.main import run
 from ctxrank.extensions.links.context import ContextRequest, make_context, record_context
-from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.section import Why
 from ctxrank.ranking.context.why import why as why_from
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    copy_fixture(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    with make_store(tmp_path) as opened:
-        index_linked(opened)
-        yield opened
 
 
 def context(store: Store, **wanted: Any) -> Receipt:

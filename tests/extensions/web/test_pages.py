@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from builders import make_store, save
+from builders import copy_store, make_store, save
 from exported import bring, exported_bytes, uuid_of
 from linked_builders import copy_fixture
 from runner_events import Runner
@@ -36,10 +36,23 @@ _LARGEST_PAGE = 250_000  # bytes, with everything that it loads
 _TASK = "customers are logged out when two requests refresh the token"
 
 
+@pytest.fixture(scope="module")
+def linked_once(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fixture store beside a tree of linked artifacts, which the index knows."""
+    folder = tmp_path_factory.mktemp("linked")
+    location = copy_store(loaded_once, folder)
+    copy_fixture(folder)
+    assert run(["--db", location.primary, "--root", location.root, "-q", "index"]) == 0
+    return folder
+
+
+@pytest.fixture
+def loaded(linked_once: Path, tmp_path: Path) -> Location:
+    return copy_store(linked_once, tmp_path)
+
+
 @pytest.fixture
 def page(loaded: Location) -> Iterator[Served]:
-    copy_fixture(Path(loaded.root))
-    assert run(["--db", loaded.primary, "--root", loaded.root, "-q", "index"]) == 0
     found = served(loaded.primary)
     with found.browser:
         yield found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from builders import found, make_store, open_again, save, search_ids
+from builders import copy_store, found, make_store, open_again, save, search_ids
 from memory_engine import MemoryEngine
 
 from ctxrank.indexer.store import documents
@@ -16,9 +16,10 @@ from ctxrank.ranking import SearchRequest, search
 from ctxrank.ranking.retrieval import plan
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with make_store(tmp_path) as made:
+@pytest.fixture(scope="module")
+def known_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("known")
+    with make_store(folder) as made:
         for name, text in (
             ("usage", "getrusage says what a process needs"),
             ("crawl", "def process_spider_output(response): return middleware.configuration"),
@@ -30,7 +31,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
             ("numbers", "port 8080 of utf8 in 20261122, error 数据库"),
         ):
             save(made, f"{name}.md", text, summary=name)
-        yield made
+    return folder
+
+
+@pytest.fixture
+def store(known_once: Path, tmp_path: Path) -> Iterator[Store]:
+    copy_store(known_once, tmp_path)
+    with make_store(tmp_path) as opened:
+        yield opened
 
 
 def _used(store: Store, query: str) -> dict[str, tuple[str, ...]]:
