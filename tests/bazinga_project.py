@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from builders import Answer, answer_of, open_again
+from builders import Answer, answer_of, make_store, open_again
 
 from ctxrank.cli.call import Call
 from ctxrank.extensions.bazinga.run import run
@@ -21,7 +21,7 @@ class Project:
         self.folder = folder
         (folder / ".claude").mkdir()
         (folder / "bazinga").mkdir()
-        create_store(str(folder)).close()
+        make_store(folder).close()
         self.bazinga("create-session", SESSION, "parallel", "Refresh the tokens")
 
     def bazinga(self, *arguments: str, quiet: bool = True) -> Answer:

@@ -11,7 +11,7 @@ from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
-from ctxrank.indexer.opening import create_store, open_store
+from ctxrank.indexer.opening import open_store
 
 MODULE = "ModuleNotFoundError: No module named 'yaml'\n"
 
@@ -21,7 +21,7 @@ class Shell:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
-        create_store(str(folder)).close()
+        make_store(folder).close()
         self.folder = folder
         self._monkeypatch = monkeypatch
 

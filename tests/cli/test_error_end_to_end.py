@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import answer_of
+from builders import answer_of, make_store
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
-from ctxrank.indexer.opening import create_store
 from ctxrank.ranking.errors.answer import Asked, recognise
 from ctxrank.ranking.errors.confidence import SURE_BY_WORD
 
@@ -134,7 +133,7 @@ class Stranger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        create_store(str(folder)).close()
+        make_store(folder).close()
 
     def run(self, *arguments: str, output: str, folder: Path | None = None) -> tuple[int, Any]:
         """The exit code and the JSON of one command, called in this process."""
@@ -192,7 +191,7 @@ def test_the_very_same_failure_is_recognised_by_its_message(stranger: Stranger) 
 
 @pytest.mark.parametrize("failure", [*FAILURES, node_top_level], ids=lambda failure: failure.__name__)
 def test_an_output_matched_against_itself_is_exact(failure: Callable[[str, str, int], str], tmp_path: Path) -> None:
-    store = create_store(str(tmp_path))
+    store = make_store(tmp_path)
     text = failure("/srv/shop", "shop", 12)
     save_error(store, NewKnownError(text, "The fix."))
     answer = recognise(store.primary, text, Asked("default", now_us()))
@@ -210,7 +209,7 @@ BAD_INPUT = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BAD_INPUT)
 def test_bad_input_gets_a_sentence_and_no_traceback(name: str, tmp_path: Path) -> None:
-    create_store(str(tmp_path)).close()
+    make_store(tmp_path).close()
     command = [sys.executable, "-m", "ctxrank.cli", "error", "match"]
     done = subprocess.run(command, cwd=tmp_path, input=BAD_INPUT[name], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, b"")

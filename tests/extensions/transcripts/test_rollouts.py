@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import make_store
 from runner_events import Runner as HookRunner
 
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
-from ctxrank.indexer import create_store, open_store
+from ctxrank.indexer import open_store
 from ctxrank.indexer.exceptions import UsageError
 
 _MISSING = "ModuleNotFoundError: No module named 'yaml'"
@@ -22,7 +23,7 @@ class Codex:
 
     def __init__(self, root: Path, sessions: Path) -> None:
         self.root, self.sessions = root, sessions
-        with create_store(str(root)) as store:
+        with make_store(root) as store:
             self.call = Call(db=store.location.primary)
 
     def begin(self, session: str, *, thread: str = "", cwd: str = "") -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import make_store
 from runner_events import Runner as HookRunner
 
 from ctxrank.cli.agents.ask import ask
@@ -14,7 +15,7 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
 from ctxrank.extensions.transcripts import importing
 from ctxrank.extensions.transcripts.importing import Known, fix_of
-from ctxrank.indexer import create_store, open_store
+from ctxrank.indexer import open_store
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.solutions import RAN_NEXT
 from ctxrank.indexer.exceptions import UsageError
@@ -39,7 +40,7 @@ class Runner:
         self.root = root
         self.folder = root.parent / f"{root.name}-transcripts"
         self.folder.mkdir()
-        with create_store(str(root)) as store:
+        with make_store(root) as store:
             self.call = Call(db=store.location.primary)
         self._lines = 0
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from builders import make_store
 
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.exceptions import UsageError
@@ -38,7 +39,7 @@ LONG_AGO_NS = 1_600_000_000_123_456_789
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """An empty store whose root is the test's folder."""
-    with create_store(str(tmp_path)) as opened:
+    with make_store(tmp_path) as opened:
         yield opened
 
 
@@ -239,7 +240,7 @@ def test_a_link_out_of_the_root_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root/link.md").symlink_to(tmp_path / "outside/secret.md")
     (tmp_path / "root/folder").symlink_to(tmp_path / "outside")
-    with create_store(str(tmp_path / "root")) as store:
+    with make_store(tmp_path / "root") as store:
         report = index_artifacts(store)
         assert report.added == ()
         assert dict(report.skipped) == {"link.md": LINK_OUT, "folder": LINK_OUT}
@@ -248,7 +249,7 @@ def test_a_link_out_of_the_root_is_not_followed(tmp_path: Path) -> None:
 def test_a_package_is_not_followed_through_a_folder_that_became_a_link_out(tmp_path: Path) -> None:
     put(tmp_path, "outside/a.md", "the giraffe")
     put(tmp_path, "root/notes/a.md", "the zebra")
-    with create_store(str(tmp_path / "root")) as store:
+    with make_store(tmp_path / "root") as store:
         save(store, "notes/a.md")
         (tmp_path / "root/notes").rename(tmp_path / "away")
         (tmp_path / "root/notes").symlink_to(tmp_path / "outside")
@@ -280,7 +281,7 @@ def test_other_roots_are_refreshed_but_not_searched(tmp_path: Path) -> None:
         index_artifacts(store)
     put(tmp_path, "other/a.md", "the giraffe", LONG_AGO_NS + 1)
     put(tmp_path, "other/new.md", "the okapi")
-    with create_store(str(tmp_path / "project")) as store:
+    with make_store(tmp_path / "project") as store:
         allow(store.location, store.primary, str(other))
         report = index_artifacts(store)
         assert (report.changed, report.added) == ((str(other / "a.md"),), ("mine.md",))
@@ -447,7 +448,7 @@ def test_a_path_outside_the_root_is_refused(store: Store, tmp_path: Path) -> Non
 def test_a_root_may_be_named_through_a_link(tmp_path: Path) -> None:
     put(tmp_path, "root/docs/a.md", "the zebra")
     (tmp_path / "alias").symlink_to(tmp_path / "root")
-    with create_store(str(tmp_path / "root")) as store:
+    with make_store(tmp_path / "root") as store:
         assert index_artifacts(store, [str(tmp_path / "alias/docs")]).added == ("docs/a.md",)
         assert index_artifacts(store, [str(tmp_path / "alias")]).unchanged == 1
 
@@ -597,7 +598,7 @@ def test_nothing_outside_is_indexed_while_a_folder_is_exchanged_with_a_link_all_
             os.rename(spare, top / "docs")
             exchanges += 1
 
-    with create_store(str(top)) as store:
+    with make_store(top) as store:
         other = threading.Thread(target=exchange)
         other.start()
         try:
@@ -706,7 +707,7 @@ def test_of_equal_files_the_one_with_the_inode_has_moved_else_the_first(store: S
 
 
 def test_a_file_of_another_root_is_not_the_one_that_a_package_awaits(tmp_path: Path) -> None:
-    with create_store(str(tmp_path / "project")) as store:
+    with make_store(tmp_path / "project") as store:
         other = tmp_path / "other"
         put(other, "x.md", "the zebra")
         allow(store.location, store.primary, str(other))

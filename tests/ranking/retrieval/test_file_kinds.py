@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from builders import make_store
 
-from ctxrank.indexer import create_store
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import SearchRequest, search
@@ -26,7 +26,7 @@ def tree(tmp_path: Path) -> Iterator[Store]:
     for path, text in _FILES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    with create_store(str(tmp_path)) as store:
+    with make_store(tmp_path) as store:
         index_artifacts(store)
         store.catch_up()
         yield store
@@ -99,7 +99,7 @@ def test_a_folder_that_is_named_and_a_file_that_alone_has_all_words_count_in_ful
 
 def test_without_source_nothing_counts_less(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Upload limits\n\nAll uploads have limits.\n")
-    with create_store(str(tmp_path)) as store:
+    with make_store(tmp_path) as store:
         index_artifacts(store)
         store.catch_up()
         hit = search(store, SearchRequest("upload limits", is_explained=True)).hits[0]
@@ -110,7 +110,7 @@ def test_in_a_manual_with_some_code_nothing_counts_less(tmp_path: Path) -> None:
     (tmp_path / "conf.py").write_text("limits = 'upload limits'\n")
     for number in range(4):
         (tmp_path / f"{number}.md").write_text(f"# Chapter {number}\n\nUpload limits, part {number}.\n")
-    with create_store(str(tmp_path)) as store:
+    with make_store(tmp_path) as store:
         index_artifacts(store)
         store.catch_up()
         hits = search(store, SearchRequest("upload limits", is_explained=True)).hits
@@ -122,7 +122,7 @@ def test_a_heading_does_not_outrank_the_prose_below_others_but_tells_a_note_amon
     asked = "what is known of libraries that lend books"
     (tmp_path / "a.md").write_text("# Libraries that lend\n\nA list of towns, and of who was there to see them.\n")
     (tmp_path / "b.md").write_text("# Towns\n\nSome libraries lend books by post; books that libraries lend return.\n")
-    with create_store(str(tmp_path)) as store:
+    with make_store(tmp_path) as store:
         index_artifacts(store)
         store.catch_up()
         # A title as good as its passage is no more than a part: a question counts it a little, a statement not at all.
@@ -157,7 +157,7 @@ def test_further_passages_of_one_file_of_code_leave_room_for_other_files(tmp_pat
     )
     (tmp_path / "retries.py").write_text(body)
     (tmp_path / "worker.py").write_text("def run(job):\n    '''A job that fails is put back: retry, backoff.'''\n")
-    with create_store(str(tmp_path)) as store:
+    with make_store(tmp_path) as store:
         index_artifacts(store)
         store.catch_up()
         hits = search(store, SearchRequest("retry job backoff", is_by_passage=True)).hits
@@ -173,7 +173,7 @@ def test_to_a_sentence_more_passages_of_a_source_count_and_of_no_other_file(tmp_
     for path in ("src/parts.py", "tests/test_parts.py", "docs/parts.md"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(parts)
-    with create_store(str(tmp_path)) as store:
+    with make_store(tmp_path) as store:
         index_artifacts(store)
         store.catch_up()
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from builders import make_store
 
-from ctxrank.indexer import create_store
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import SearchRequest, search
@@ -33,7 +33,7 @@ def tree(tmp_path: Path) -> Store:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "calling.md").write_text(_PAGE)
     (tmp_path / "jobs.py").write_text(_CODE)
-    store = create_store(str(tmp_path))
+    store = make_store(tmp_path)
     index_artifacts(store)
     store.catch_up()
     return store
@@ -59,7 +59,7 @@ def _explained(folder: Path, page: str) -> str:
     """What explains the hit of a question, in a store of this page and of code."""
     (folder / "calling.md").write_text(page)
     (folder / "jobs.py").write_text(_CODE)
-    with create_store(str(folder)) as store:
+    with make_store(folder) as store:
         index_artifacts(store)
         store.catch_up()
         request = SearchRequest("How do I delay the start of a job by ten minutes?", is_explained=True)
@@ -104,7 +104,7 @@ def test_a_short_page_of_hits_is_the_beginning_of_a_long_one(tree: Store) -> Non
 def test_the_title_of_a_page_supports_it_less_than_that_of_code(tmp_path: Path) -> None:
     (tmp_path / "delay.md").write_text("# Delay\n\nA delay puts the job off, and a longer delay longer.\n")
     (tmp_path / "delay.py").write_text("# delay: a delay puts the job off, and a longer delay longer\n")
-    store = create_store(str(tmp_path))
+    store = make_store(tmp_path)
     index_artifacts(store)
     store.catch_up()
     with store:
@@ -128,6 +128,6 @@ def test_to_a_statement_a_list_that_says_something_of_everything_counts_no_more_
     entries = [
         f"# Version {at}\n\nThe start of job {at} is delayed.\n\n{'Other words. ' * (46 + at)}\n\n" for at in range(129)
     ]
-    with create_store(str(tmp_path)) as store:
+    with make_store(tmp_path) as store:
         assert whole_counts("".join(entries[1:]))
         assert not whole_counts("".join(entries))
