@@ -10,6 +10,7 @@ import string
 from uuid import UUID
 
 import pytest
+from examples import examples
 from matching import sample
 from secret_forms import FORMS, Form, letters
 from tables import each_row
@@ -25,7 +26,7 @@ from ctxrank.indexer.redaction.rules import MARKS, PLACES, RULES
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
 
 _LEAST_SHARE = 0.95
-_VALUES = {"teams": 200, "vendors": 40, "contexts": 40}
+_VALUES = {"teams": examples(200), "vendors": 40, "contexts": 40}
 _PEM_HEAD = "-" * 5 + "BEGIN {}PRIVATE KEY" + "-" * 5
 
 
@@ -33,6 +34,7 @@ def _made(seed: str, length: int, alphabet: str = string.ascii_letters + string.
     return letters(alphabet, length)(random.Random(seed))
 
 
+@pytest.mark.hypothesis  # a property whose values are a list: `make slow` tries all of them
 @pytest.mark.parametrize("form", FORMS, ids=[f"{form.group} {form.name}" for form in FORMS])
 def test_of_each_form_nearly_all_values_go(form: Form) -> None:
     values = [form.make(f"benchmark {number}") for number in range(_VALUES[form.group])]
