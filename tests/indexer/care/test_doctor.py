@@ -185,7 +185,8 @@ def test_an_index_that_differs_from_the_primary_is_found(shop: Location, stateme
     change(shop.index_file, statement)
     finding = alarms(shop, is_deep=True)[check]
     assert finding.next_step
-    if finding.repair.value:
+    is_first = statement == next(first for first, same in _INDEXES if same == check)
+    if finding.repair.value and is_first:  # a check has one repair
         assert run(["--db", shop.primary, "doctor", "--deep", "--repair", "apply"]) == 0
         assert not alarms(shop, is_deep=True)
 
