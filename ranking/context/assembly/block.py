@@ -100,12 +100,6 @@ def packages_heading(count: int, available: int, level: str = "") -> str:
     return f"### Relevant Packages ({count}/{available})\n"
 
 
-def package_title(package: IncludedDocument) -> str:
-    """A package by its priority and its path, or its title."""
-    name, _ = name_and_text(shown_path(package.path), package.title, package.summary)
-    return f"**[{package.priority.upper()}]** {one_line(name)}\n"
-
-
 def package_line(package: IncludedDocument) -> str:
     """A package in one line: what it is called, and the beginning of its summary, unless that begins with the title."""
     name, said = map(one_line, name_and_text("", package.title or package.path, package.summary))
@@ -114,26 +108,12 @@ def package_line(package: IncludedDocument) -> str:
     return f"**[{package.priority.upper()}]** {shorten(said, LINE_CHARS)} · {public_id(PACKAGE, package.id)}{label}\n"
 
 
-def package_summary(package: IncludedDocument) -> str:
-    """What a package's summary adds: the summary, and where it comes from and why it is here."""
-    day = format_day(package.created_at)
-    origin = f"{public_id(PACKAGE, package.id)} · {one_line(package.type)} by {one_line(package.producer)} · {day}"
-    _, said = name_and_text(shown_path(package.path), package.title, package.summary)
-    quote = f"> {quoted_line(said)}\n\n" if said else ""
-    return f"{quote}{origin} · {one_line(package.reason)}\n"
-
-
 def passage(shown: IncludedPassage) -> str:
     """A passage in a fence that it cannot close."""
     text = printable(shown.text).strip("\n")
     around = fence(text)
     title = one_line(shown.heading).replace("`", "'")
     return f"\n{around}text lines {shown.start_line}-{shown.end_line} {title}".rstrip() + f"\n{text}\n{around}\n"
-
-
-def file_title(file: IncludedDocument) -> str:
-    """A file at its lowest level of detail: where it is, and why it is here."""
-    return f"**{one_line(file.path)}** · {public_id('artifact', file.id)} · {one_line(file.reason)}\n"
 
 
 def reasoning_entry(entry: IncludedReasoning) -> str:
@@ -160,14 +140,24 @@ def strategy_entry(strategy: IncludedStrategy) -> str:
 
 
 def package_entry(package: IncludedDocument) -> str:
-    """A package as its detail says."""
+    """A package as its detail says: in a line, or with its summary, where it is from and why it is here, and passages.
+
+    It is called by its path, or its title.
+    """
     if package.detail == "line":
         return package_line(package)
-    return package_title(package) + package_summary(package) + "".join(map(passage, package.passages))
+    name, said = name_and_text(shown_path(package.path), package.title, package.summary)
+    quote = f"> {quoted_line(said)}\n\n" if said else ""
+    by = f"{package.type} by {package.producer}"
+    about = (public_id(PACKAGE, package.id), by, format_day(package.created_at), package.reason)
+    head = f"**[{package.priority.upper()}]** {one_line(name)}\n{quote}{one_line(' · '.join(about))}\n"
+    return "".join((head, *map(passage, package.passages)))
 
 
-def _file(file: IncludedDocument) -> str:
-    return file_title(file) + "".join(map(passage, file.passages))
+def file_entry(file: IncludedDocument) -> str:
+    """A file: where it is, and why it is here; with its passages."""
+    head = f"**{one_line(file.path)}** · {public_id('artifact', file.id)} · {one_line(file.reason)}\n"
+    return "".join((head, *map(passage, file.passages)))
 
 
 class BlockClass(NamedTuple):
@@ -181,7 +171,7 @@ class BlockClass(NamedTuple):
 # By the field of an assembly, in the order of a block. The heading of the packages is part of the frame.
 BLOCK_CLASSES = {
     "packages": BlockClass(PACKAGE, "", package_entry),
-    "files": BlockClass("artifact", "### From the project\n", _file),
+    "files": BlockClass("artifact", "### From the project\n", file_entry),
     "reasoning": BlockClass("reasoning", "### Prior Agent Reasoning ({} entries)\n", reasoning_entry),
     "errors": BlockClass("error", "### Error Patterns ({} match{})\n", error_entry),
     "strategies": BlockClass("strategy", "### Strategies ({})\n", strategy_entry),

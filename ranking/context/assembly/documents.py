@@ -108,7 +108,7 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
             passages, _ = texts.of(one.document_id, one.passage_ids, 0)
         why = "; ".join(filter(None, (labels, f"matches {', '.join(one.words)}")))
         shown = IncludedDocument(number, path, (), "path", 0, round(one.text, 6), labels, why, state)
-        text = block.file_title(shown)
+        text = block.file_entry(shown)
         candidates.append(_candidate("files", [shown], [text], [spawn.prices.of(text)], passages, -1))
     return candidates
 

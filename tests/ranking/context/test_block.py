@@ -114,12 +114,14 @@ def test_a_line_has_so_many_characters_of_title_and_summary_together() -> None:
 def test_whatever_is_quoted_stays_on_its_line(text: str) -> None:
     package = IncludedDocument(1, text, (), "title", 0, 0.0, "", "", priority="high")
     lines = (
-        block.package_title(package),
+        block.package_line(package),
         block.reasoning_entry(IncludedReasoning(1, text, "risks", text, None)),
         block.strategy_entry(IncludedStrategy(1, text, text)),
         f"{block.quoted_line(text)}\n",
     )
     assert all(line.count("\n") == 1 and len(line.splitlines()) == 1 for line in lines)
+    entry = block.package_entry(package._replace(reason=text))
+    assert entry.count("\n") == 2 and len(entry.splitlines()) == 2
 
 
 @each_row("start", ["#", ">", "```", "~~~", "| a |", "- a", "* a", "+ a", "---", "***", "===", "___", "<div>"])
