@@ -8,10 +8,13 @@ Tags are read as HTML has them, in either case and with spaces before their end.
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import is_comparable, line_digest
-from ctxrank.indexer.text.lines import REFERENCE_LINE, fence, printable, shorten
+from ctxrank.indexer.store.freshness import shown_path
+from ctxrank.indexer.text.lines import REFERENCE_LINE, fence, name_and_text, one_line, printable, shorten
 
 if TYPE_CHECKING:
     import re
+
+    from ctxrank.indexer.store.parents import ParentDocument
 
 _OURS, _PRIVATE = "ctxrank", "private"
 _OPENING, _CLOSING = r"<{}\s*>", r"</{}\s*>"  # `<private key>` is no tag
@@ -60,6 +63,17 @@ def reference(heading: str, items: list[str], max_tokens: int) -> tuple[str, int
         if price.of(text) <= max_tokens and len(text) <= MAX_CONTEXT_CHARACTERS:
             return text, count
     return "", 0
+
+
+def named(finding: "ParentDocument", name_chars: int, text_chars: int) -> tuple[str, str]:
+    """What a finding is called, behind its priority, and the beginning of its text, each on one line of so many
+    characters; a text that is its own name has the room of a text.
+    """
+    # An error is called one in its line: a line of its own is what a tool prints, and would count as our echo there.
+    head = "**Known error** " if finding.kind == "error" else ""
+    head = f"**[{finding.priority.upper()}]** " if finding.priority else head
+    name, said = name_and_text(shown_path(finding.path), finding.title, finding.body)
+    return head + shorten(one_line(name), name_chars if said else text_chars), shorten(one_line(said), text_chars)
 
 
 def fenced(text: str, limit: int) -> str:

@@ -4,7 +4,7 @@ What was kept unasked is not said here: a text from a tool or a final message, w
 instruction to the next session.
 """
 
-from ctxrank.cli.agents.injected_text import fenced, is_tagged, public_part
+from ctxrank.cli.agents.injected_text import fenced, is_tagged, named, public_part
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall, origin_of
 from ctxrank.indexer.clock import format_day
@@ -12,10 +12,9 @@ from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records.cloned_notes import note_use, where_from
 from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
 from ctxrank.indexer.records.sessions import NewSession
-from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import name_and_text, one_line, quoted_line, shorten
+from ctxrank.indexer.text.lines import one_line, quoted_line, shorten
 from ctxrank.ranking.context.floor import PromptFinding
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
@@ -69,14 +68,10 @@ def told_finding(store: Store, finding: PromptFinding, *, is_short: bool = False
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)
-    # An error is called one in its line: a line of its own is what a tool prints, and would count as our echo there.
-    head = "**Known error** " if parent.kind == "error" else ""
-    head = f"**[{parent.priority.upper()}]** " if parent.priority else head
-    name, said = name_and_text(shown_path(parent.path), parent.title, parent.body)
-    name = shorten(one_line(name), _NAME_CHARS if said else _SUMMARY_CHARS)
+    name, said = named(parent, _NAME_CHARS, _SUMMARY_CHARS)
     came = where_from(store.primary, parent.number) if parent.kind == PACKAGE else ""
     shares = f"shares {', '.join(map(one_line, finding.words[:3]))}"
     facts = (id_, parent.type, came, origin_of(store, parent.id, parent.number), format_day(parent.created_at), shares)
-    summary = f"> {quoted_line(shorten(one_line(said), _SUMMARY_CHARS))}\n\n" if said else ""
+    summary = f"> {quoted_line(said)}\n\n" if said else ""
     passage = "" if is_short or not finding.passage else f"\n{fenced(finding.passage, _PASSAGE_CHARS)}"
-    return id_, f"{head}{name}\n{summary}{' · '.join(filter(None, facts))}\n{passage}"
+    return id_, f"{name}\n{summary}{' · '.join(filter(None, facts))}\n{passage}"

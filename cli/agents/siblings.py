@@ -9,7 +9,7 @@ that wrote it. Nearly always nothing is new, so the first question is one number
 import os
 
 from ctxrank.cli.agents.failures import on_tool_end as on_failure
-from ctxrank.cli.agents.injected_text import public_part, reference, tokens_of
+from ctxrank.cli.agents.injected_text import named, public_part, reference, tokens_of
 from ctxrank.cli.agents.session import HookCall, origin_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -17,10 +17,8 @@ from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.running_agents import RunningAgent, newest_document, note_running, running_agent
 from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.store.connection import read_column
-from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.light_json import dumps
-from ctxrank.indexer.text.lines import name_and_text, one_line, shorten
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.parents import ParentDocument
@@ -130,9 +128,6 @@ def _task_of(call: HookCall) -> str:
 def _line(call: HookCall, finding: "PromptFinding") -> str:
     """A finding in one line."""
     parent = finding.parent
-    head = f"**[{parent.priority.upper()}]** " if parent.priority else ""
-    name, said = name_and_text(shown_path(parent.path), parent.title, parent.body)
-    name = shorten(one_line(name), _NAME_CHARS if said else _SUMMARY_CHARS)
-    summary = f": {shorten(one_line(said), _SUMMARY_CHARS)}" if said else ""
+    name, said = named(parent, _NAME_CHARS, _SUMMARY_CHARS)
     facts = filter(None, (public_id(parent.kind, parent.number), origin_of(call.store, parent.id, parent.number)))
-    return f"* {head}{name}{summary} ({', '.join(facts)})"
+    return f"* {name}{f': {said}' if said else ''} ({', '.join(facts)})"
