@@ -11,7 +11,6 @@ from functools import wraps
 from typing import ParamSpec, TypeVar, get_origin
 
 from ctxrank.cli.actions.errors.lookup import Whose, look_up, save_solution
-from ctxrank.cli.actions.packages import save_finding
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
@@ -19,7 +18,7 @@ from ctxrank.indexer.errors.solutions import SavedKnownError
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.scan import IndexReport
 from ctxrank.indexer.light_typing import require_type
-from ctxrank.indexer.records import reasoning
+from ctxrank.indexer.records import packages, reasoning
 from ctxrank.indexer.records.packages import NewPackage, SavedPackage
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
@@ -81,7 +80,7 @@ def save_package(
         session, group, type, path or "", producer, summary, priority, scope, _words("consumers", consumers),
         title=title,
     )  # fmt: skip
-    return save_finding(store, new, text, create_session=create_session)
+    return packages.save_package(store, new, text=text, create_session=create_session, needs_file=True)
 
 
 @_checked

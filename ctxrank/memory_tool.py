@@ -14,13 +14,12 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from ctxrank.cli.actions.packages import save_finding
 from ctxrank.cli.agents.injected_text import tokens_of
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_list
 from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
 from ctxrank.indexer.records.injections import Injection, note_injection
-from ctxrank.indexer.records.packages import NewPackage
+from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.reader import read_document
 from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.store.config import load_config
@@ -186,7 +185,7 @@ class MemoryTool:
         line = next((line for line in text.split("\n") if line.strip(" #")), path)
         summary = shorten(one_line(line).strip(" #"), _SUMMARY_CHARS)
         new = NewPackage(self._session, None, "research", f"{TEXT_PATH}{path}", self._producer, summary, title=path)
-        save_finding(self._store, new, text, create_session=True)
+        save_package(self._store, new, text=text, create_session=True, needs_file=True)
 
     def _remove(self, paths: list[str]) -> None:
         """Take files out of the store, with their earlier versions."""

@@ -15,7 +15,6 @@ from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import STATE_MARKS, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
-from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
 
@@ -24,13 +23,8 @@ def save(call: Call, path: str, title: str | None, create_session: bool, **optio
     new = NewPackage(path=path, title=title or "", type=options.pop("type_"), **options)
     text = given_text(call.note, path) if path == "-" else None
     with call.open() as store:
-        saved = save_finding(store, new, text, create_session=create_session)
+        saved = records.save_package(store, new, text=text, create_session=create_session, needs_file=True)
     return saved_reply(saved)
-
-
-def save_finding(store: Store, new: NewPackage, text: str | None, *, create_session: bool) -> SavedPackage:
-    """Save a package of a file, or of a text that is kept in the store. Raises UsageError, NotFoundError."""
-    return records.save_package(store, new, text=text, create_session=create_session, needs_file=True)
 
 
 def saved_reply(saved: SavedPackage, about: Mapping[str, object] | None = None, lines: Iterable[str] = ()) -> Reply:

@@ -5,13 +5,13 @@ import re
 import sys
 
 from ctxrank.cli.actions.given import given_text
-from ctxrank.cli.actions.packages import save_finding, saved_reply
+from ctxrank.cli.actions.packages import saved_reply
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import Any
-from ctxrank.indexer.records.packages import NewPackage
+from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.redaction.engine import redact, secret_values
 from ctxrank.indexer.store.config import load_config
@@ -54,7 +54,7 @@ def save(
             options["agent"], said, options["priority"] or "",
             title="" if is_file else shorten(heading or said, _TITLE_CHARS),
         )  # fmt: skip
-        saved = save_finding(store, new, None if is_file else text, create_session=True)
+        saved = save_package(store, new, text=None if is_file else text, create_session=True, needs_file=True)
     about = {"session_id": new.session, "group_id": new.group, "type": new.type, "summary": said}
     return saved_reply(saved, about, [f"   {new.type} of {one_line(new.session)}: {one_line(said)}"])
 
