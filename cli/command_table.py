@@ -28,7 +28,6 @@ A parameter's type is `file`, `folder`, `least..most`, `these|words` or `module:
 words in `declare.py`, a shape of this table or of `shapes.tsv`, [of such], {of such by a key}, `these|values`.
 """
 
-import os
 from collections.abc import Iterable
 
 from ctxrank.cli.call import imported
@@ -49,6 +48,7 @@ from ctxrank.cli.declare import (
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import cache, cast
 from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off
+from ctxrank.indexer.text.tables import rows
 
 Rows = list[list[str]]
 CORE = "ctxrank.cli.commands"
@@ -60,9 +60,7 @@ _FINDS = {0: "found", 1: "nothing found"}
 
 def rows_of(package: str, name: str) -> Rows:
     """The rows of a table in a package's folder. Raises UsageError where an installation leaves the package out."""
-    folder = os.path.dirname(str(imported(f"{package}:__file__", name)))
-    with open(os.path.join(folder, f"{name}.tsv"), encoding="utf-8") as file:
-        return [line.split("\t") for line in file.read().rstrip("\n").split("\n") if line[:1] != "#"]
+    return list(rows(str(imported(f"{package}:__file__", name)), name))
 
 
 class CommandTable:
