@@ -23,7 +23,7 @@ from ctxrank.indexer.exceptions import CtxrankError, UsageError, refused_by_syst
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import find_store, upwards
 from ctxrank.indexer.systems import sync
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import one_line, printable
 
 _COPY = ".before-ctxrank"
 _MAX_BYTES = 16 * 1024 * 1024  # Claude Code keeps its history of projects in one of these files
@@ -167,16 +167,10 @@ def _lines(call: Call, changes: list[_Change], *, dry_run: bool) -> Iterator[str
         if change.kind == "none":
             continue
         for line in _diff(change) if dry_run else ():
-            yield one_line(line) if line[:1] not in " +-" else line[0] + _visible(line[1:])
+            yield printable(line).rstrip("\n")
         yield f"{'would be ' if dry_run else ''}{change.kind}: {call.bold(one_line(change.path))}"
         if change.copy is not None:
             yield f"   as it was: {one_line(change.copy)}"
-
-
-def _visible(text: str) -> str:
-    """A line of a file with its indentation, without what a terminal would obey."""
-    bare = text.lstrip(" \t")
-    return text[: len(text) - len(bare)] + one_line(bare)
 
 
 def _diff(change: _Change) -> Iterator[str]:
