@@ -80,7 +80,7 @@ def relevant_findings(
         floor = floor_of(store, statistics.documents).of(prompt)
         findings: list[PromptFinding] = []
         least = 0.0
-        for near in near_findings(store, prompt, engine, statistics, config, floor, among):
+        for near in near_findings(store, _plan(prompt, engine, statistics, config), floor, among):
             if near.coverage < least:
                 continue
             least = max(least, LEAST_SHARE_OF_BEST * near.coverage)
@@ -101,31 +101,25 @@ def nearest(store: Store, prompt: str, config: Config) -> float:
     """How near the nearest finding is to a prompt; 0 where none shares enough with it."""
 
     def near(engine: Engine, statistics: Statistics) -> list[float]:
-        return [near.nearness for near in near_findings(store, prompt, engine, statistics, config, 0.0)]
+        return [near.nearness for near in near_findings(store, _plan(prompt, engine, statistics, config), 0.0)]
 
     return max(from_index(store, near), default=0.0)
 
 
-def near_findings(
-    store: Store,
-    prompt: str,
-    engine: Engine,
-    statistics: Statistics,
-    config: Config,
-    floor: float,
-    among: frozenset[int] | None = None,
-) -> Iterator[NearFinding]:
-    """The findings that are nearer than that to a prompt, the best first. Raises INDEX_READ_ERRORS."""
+def _plan(prompt: str, engine: Engine, statistics: Statistics, config: Config) -> Plan:
+    """The plan of the words of a prompt that say what it is about. Raises INDEX_READ_ERRORS."""
     plan = make_plan(task_query(prompt, _FENCED_WORDS), engine, statistics, tuned(config.ranking))
-    plan = plan._replace(
-        terms=tuple(term for term in plan.terms if _is_telling(term.text)),
-        unknown=tuple(filter(_is_telling, plan.unknown)),
-    )
+    telling = tuple(term for term in plan.terms if _is_telling(term.text))
+    return plan._replace(terms=telling, unknown=tuple(filter(_is_telling, plan.unknown)))
+
+
+def near_findings(store: Store, plan: Plan, floor: float, among: frozenset[int] | None = None) -> Iterator[NearFinding]:
+    """The findings that are nearer than that to a prompt, the best first. Raises INDEX_READ_ERRORS."""
     asked, half = sum(plan.values), half_score(plan.values)
     worth, count, _ = _telling(_typed(plan.terms))
     if nearness(calibrated(_MOST_OF_VALUE * worth, half), count) <= floor:
         return
-    groups, parents = _best_findings(store, plan, among)
+    groups, parents = best_findings(store, plan, among)
     # A finding's own row and its best passage.
     rows_of = {id_: [row.rowid for row in (groups[id_].own, *groups[id_].passages[:1]) if row] for id_ in parents}
     scores = term_scores(plan, [row for rows in rows_of.values() for row in rows])
@@ -137,8 +131,8 @@ def near_findings(
             yield NearFinding(parents[id_], near, whole / asked, tuple(shared), groups[id_].best.rowid)
 
 
-def _best_findings(
-    store: Store, plan: Plan, among: frozenset[int] | None
+def best_findings(
+    store: Store, plan: Plan, among: frozenset[int] | None = None, kinds: tuple[str, ...] = KINDS
 ) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
     """Hits by document, and the _MOST_COMPARED best findings among them, the best first."""
     groups: dict[int, HitGroup] = {}
@@ -147,7 +141,7 @@ def _best_findings(
         groups = grouped(reranked(plan, found).rows)
         order = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_ROWS_LOOKED_AT]
         read = plan.engine.parents(order)
-        best = [id_ for id_ in order if read[id_].kind in KINDS and read[id_].superseded_by is None][:_MOST_COMPARED]
+        best = [id_ for id_ in order if read[id_].kind in kinds and read[id_].superseded_by is None][:_MOST_COMPARED]
         findings = {id_: read[id_] for id_ in best}
         if len(best) == _MOST_COMPARED or found.is_complete:
             break

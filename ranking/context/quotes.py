@@ -53,7 +53,7 @@ def findings_that_quote(
             return []
         from ctxrank.ranking.context.quote_search import best_quotes  # noqa: PLC0415  only where one may be quoted
 
-        return best_quotes(first_line, _SCOPE, engine, statistics, config, is_wanted, holds)
+        return best_quotes(store, first_line, _SCOPE.kinds, engine, statistics, config, is_wanted, holds)
 
     return from_index(store, quoting)
 
