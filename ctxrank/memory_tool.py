@@ -22,13 +22,11 @@ from ctxrank.indexer.records.injections import Injection, note_injection
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.reader import read_document
 from ctxrank.indexer.records.sessions import session_id_of
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_column, read_map
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import REFERENCE_LINE, one_line, shorten
-from ctxrank.ranking.retrieval.cleaning import cleaned_task
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
 
@@ -176,8 +174,7 @@ class MemoryTool:
 
     def _text_of(self, number: int) -> str:
         passages = read_document(self._store, DocumentRef(PACKAGE, number), with_passages=True).passages
-        text = "".join(passage.body for passage in passages)
-        return cleaned_task(text, load_config(self._store).redaction_mode)
+        return "".join(passage.body for passage in passages)
 
     def _save(self, path: str, text: str) -> None:
         if path.startswith(_SEARCH):

@@ -9,10 +9,12 @@ from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records import packages as records
+from ctxrank.indexer.records.older_rules import cleaned_page
 from ctxrank.indexer.records.packages import Consumer, NewPackage, Package, SavedPackage
 from ctxrank.indexer.records.reader import state_of
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.freshness import STATE_MARKS, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.text.lines import one_line
@@ -47,6 +49,7 @@ def list_(call: Call, **options: Any) -> Reply:
         if options["session"] is not None:
             find_session(store.primary, options["session"])
         found = records.list_packages(store.primary, include_superseded=options.pop("superseded"), **options)
+        found = cleaned_page(store, PACKAGE, found)
         states = {package.id: state_of(store, DocumentRef(PACKAGE, package.id)) for package in found}
     lines = (line for package in found for line in _package_lines(call, package, states[package.id]))
     return list_reply(
@@ -58,6 +61,7 @@ def show(call: Call, package_id: str) -> Reply:
     """Read one package and its consumers."""
     with call.open() as store:
         package = records.get_package(store.primary, number_of(store.primary, package_id, PACKAGE, 12))
+        (package,) = cleaned_page(store, PACKAGE, Page([package], 1))
         consumers = records.consumers_of(store.primary, package.id)
         state = state_of(store, DocumentRef(PACKAGE, package.id))
     return Reply(

@@ -11,6 +11,7 @@ from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import Any, is_dict
 from ctxrank.indexer.records.events import StoredEvent
+from ctxrank.indexer.records.older_rules import cleaned_page
 from ctxrank.indexer.records.reasoning import (
     NewReasoning,
     ReasoningEntry,
@@ -80,7 +81,7 @@ def _entries(call: Call, store: Store, session: str, group: str | None, **wanted
     found = list_reasoning(store.primary, session, group=group, **wanted)
     if not found:
         note_unknown_group(call, store, owner, group)
-    return found
+    return cleaned_page(store, _KIND, found)
 
 
 def check(call: Call, session: str, group: str | None, agent: str) -> Reply:

@@ -19,6 +19,7 @@ from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 _TITLE_CHARS = 200  # of a record in a session's list
 
@@ -70,7 +71,10 @@ def show_session(call: Call, name: str, with_records: bool) -> Reply:
         counts = read_map(store.primary, query, (session.id,), str, int)
         found = session_records(store.primary, session.id) if with_records else []
         came_of = read_conversation(store.primary, session.id) if session.title else None
-    found = [one._replace(title=one_line(one.title)[:_TITLE_CHARS]) for one in found]
+        mode = load_config(store).redaction_mode
+    found = [one._replace(title=one_line(cleaned_task(one.title, mode))[:_TITLE_CHARS]) for one in found]
+    if came_of is not None:
+        came_of = came_of._replace(decisions=tuple(cleaned_task(one, mode) for one in came_of.decisions))
     return Reply(
         lambda: {
             "session": session, "groups": [group.name for group in groups], "documents": counts,

@@ -14,6 +14,7 @@ from ctxrank.indexer.bounds import MAX_QUERY_BYTES
 from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import Any
+from ctxrank.indexer.records.older_rules import cleaned_page
 from ctxrank.indexer.records.sessions import Session, find_session
 from ctxrank.indexer.records.skill_evidence import check_evidence
 from ctxrank.indexer.records.skill_outputs import (
@@ -190,7 +191,7 @@ def _found(call: Call, session: str, skill: str | None, **options: Any) -> tuple
     """A page of outputs, and a sentence on which skills have reported."""
     with call.open() as store:
         find_session(store.primary, session)
-        found = list_skill_outputs(store.primary, session, skill, **options)
+        found = cleaned_page(store, "skill", list_skill_outputs(store.primary, session, skill, **options))
         known = () if found else reported_skills(store.primary, session)
     said = f"What has reported in {session}: {', '.join(known)}."
     return found, said if known else f"No skill has reported in {session} yet."

@@ -7,6 +7,7 @@ from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.output.lines import facts, place, text_lines
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import Any
+from ctxrank.indexer.records.older_rules import cleaned_page
 from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
 from ctxrank.indexer.records.strategies import (
     JUDGES,
@@ -39,7 +40,7 @@ def list_(call: Call, project: str | None, topic: str | None, is_full: bool, **o
     """Read a page of strategies, the most helpful first."""
     topic = None if topic is None else normalise_topic(topic)
     with call.open() as store:
-        found = list_strategies(store.primary, project=project, topic=topic, **options)
+        found = cleaned_page(store, _KIND, list_strategies(store.primary, project=project, topic=topic, **options))
         elsewhere = "" if found or project is None else others_know(store.primary, "strategies", project)
     lines = (line for strategy in found for line in _stored_lines(call, strategy, is_full=is_full))
     return list_reply(found, "strategies", lines, absent=(f"no strategies.{elsewhere}",))

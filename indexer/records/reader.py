@@ -6,6 +6,7 @@ from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.older_rules import cleaner_of
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.freshness import STATE_MARKS, FileStates, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
@@ -35,14 +36,18 @@ class ShownDocument(NamedTuple):
 
 
 def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> ShownDocument:
-    """One document. Raises NotFoundError."""
+    """One document, as today's redaction rules leave its texts. Raises NotFoundError."""
     number = document_id(store.primary, ref)
     found = read_parents(store.primary, "main", [number]).get(number)
     if found is None:
         raise NotFoundError(f"There is no {ref}.", "It was removed a moment ago.")
     ((tokens, counter),) = store.primary.execute("SELECT tokens, token_counter FROM documents WHERE id = ?", (number,))
     passages, _ = passages_of_parent(store.primary, number) if with_passages else ([], [])
-    return ShownDocument(found, str(ref), tokens, counter, passages, state_of(store, ref), dict(_details(store, ref)))
+    clean = cleaner_of(store, [found.ruleset, *(one.ruleset for one in passages)])
+    found = found._replace(title=clean(found.title), body=clean(found.body))
+    passages = [one._replace(heading=clean(one.heading), body=clean(one.body)) for one in passages]
+    details = {name: clean(detail) for name, detail in _details(store, ref)}
+    return ShownDocument(found, str(ref), tokens, counter, passages, state_of(store, ref), details)
 
 
 def state_of(store: Store, ref: DocumentRef) -> str:

@@ -15,13 +15,16 @@ from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.patterns import record_outcome
 from ctxrank.indexer.errors.solutions import SavedKnownError
 from ctxrank.indexer.light_typing import Any
+from ctxrank.indexer.records.older_rules import cleaned_page
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import error_title, one_line
 from ctxrank.ranking.errors.answer import Asked, recognise
 from ctxrank.ranking.errors.confidence import confidence_in
+from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 _KIND = "error"
 
@@ -70,7 +73,7 @@ def list_(call: Call, project: str | None, state: str | None, **options: Any) ->
     """Read a page of known errors, the last seen first."""
     state = None if state is None else state.strip().lower()
     with call.open() as store:
-        found = list_errors(store.primary, project=project, state=state, **options)
+        found = cleaned_page(store, _KIND, list_errors(store.primary, project=project, state=state, **options))
         elsewhere = "" if found or project is None else others_know(store.primary, "error_patterns", project)
     lines = (line for error in found for line in _error_lines(call, error))
     return list_reply(found, "errors", lines, absent=(f"no known errors.{elsewhere}",), record=_error_json)
@@ -80,7 +83,12 @@ def show(call: Call, error: str) -> Reply:
     """Read one known error and what it is recognised by."""
     with call.open() as store:
         found = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
-        by = recognition_of(store.primary, found.id)
+        (found,) = cleaned_page(store, _KIND, Page([found], 1))
+        by, mode = recognition_of(store.primary, found.id), load_config(store).redaction_mode
+        if by is not None:
+            values = tuple(cleaned_task(value, mode) for value in by.values)
+            headline, unit = cleaned_task(by.headline, mode), cleaned_task(by.unit, mode)
+            by = by._replace(headline=headline, unit=unit, values=values)
     return Reply(
         lambda: {"error": _error_json(found), "recognised_by": by and Extended(by, {"masked": by.headline})},
         _details_lines(call, found, by),
