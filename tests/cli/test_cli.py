@@ -488,7 +488,7 @@ def test_names_from_the_disk_cannot_drive_the_terminal(own_shop: Path, capsys: p
 
 def test_indexing_a_path_that_is_not_there_is_wrong_use(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["index", "nowhere.md"]) == 2
-    assert "there is no nowhere.md" in capsys.readouterr().err
+    assert "there is no 'nowhere.md'" in capsys.readouterr().err
 
 
 def test_a_store_whose_primary_is_gone_is_not_called_absent(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
