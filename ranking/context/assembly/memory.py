@@ -7,7 +7,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.freshness import gone_of
 from ctxrank.indexer.store.ids import IS_ACCEPTED, public_id
-from ctxrank.indexer.text.lines import shorten
+from ctxrank.indexer.text.lines import error_title, shorten
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.shapes import (
     BlockCandidate,
@@ -215,7 +215,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
         errors = [
             IncludedError(
                 fix.match.pattern_id,
-                _signature(fix.error_type, fix.message),
+                error_title(fix.error_type, fix.message),
                 fix.solution,
                 round(fix.match.confidence, 4),
                 fix.occurrences,
@@ -250,7 +250,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
         row = store.primary.execute(query, (id_,)).fetchone()
         assert row is not None, "an error and its document are written together"
         type_, message, solution, confirmations, refutations, occurrences, state, ruleset = row
-        signature, solution = _signature(type_, cleaned(message, ruleset, mode)), cleaned(solution, ruleset, mode)
+        signature, solution = error_title(type_, cleaned(message, ruleset, mode)), cleaned(solution, ruleset, mode)
         confidence = round(confidence_in(confirmations, refutations), 4)
         gone = gone_of(store.primary, "error", id_)
         error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why=why, gone=gone)
@@ -282,10 +282,6 @@ def _current_failure(spawn: Spawn) -> tuple[str, str]:
 
     group_id = None if spawn.group is None else spawn.group.id
     return last_failure(spawn.store.primary, spawn.session.id, group_id, now=spawn.now), "last"
-
-
-def _signature(error_type: str, message: str) -> str:
-    return message if message.startswith(error_type) else f"{error_type}: {message}"
 
 
 def strategies(spawn: Spawn) -> list[BlockCandidate]:
