@@ -25,10 +25,10 @@ def note_failure(reason: str, place: str = "") -> None:
     folder = state_folder()
     if not folder:
         return
-    place = os.path.abspath(place) if place else _here()
-    line = f"{format_us(now_us())}\t{one_line(place)}\t{shorten(one_line(reason), _MAX_LINE_CHARS)}\n"
     path = os.path.join(folder, _FILE)
     try:
+        place = one_line(os.path.abspath(place))
+        line = f"{format_us(now_us())}\t{place}\t{shorten(one_line(reason), _MAX_LINE_CHARS)}\n"
         from ctxrank.indexer.store.known_stores import make_folder_of_ours  # noqa: PLC0415  only where something failed
         from ctxrank.indexer.systems import give_to_owner_of_folder  # noqa: PLC0415  as above
 
@@ -43,13 +43,6 @@ def note_failure(reason: str, place: str = "") -> None:
             os.close(descriptor)
     except OSError:
         return
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""
 
 
 def last_failures(primary: str) -> list[str]:

@@ -43,7 +43,6 @@ _SHARES = {
     "tech_lead": (0.40, 0.15),
     "investigator": (0.35, 0.15),
 }
-_DEFAULT_SHARES = (0.20, 0.10)
 REASONING_TOKENS = {"minimal": 400, "medium": 800, "full": 1200}
 # In a tight budget reasoning gets this share in addition to the table's: it has a cap of its own, by its level.
 REASONING_SHARE = 0.15
@@ -95,7 +94,7 @@ class Budget(NamedTuple):
 
 def make_budget(agent: str, remaining: int, level: str, *, total: int | None) -> Budget:
     """The budget of an agent's block: shares of what remains, or of `total` where that is given."""
-    packages, errors = _SHARES.get(agent, _DEFAULT_SHARES)
+    packages, errors = _SHARES.get(agent, _SHARES["developer"])
     shares = {
         "packages": packages,
         "files": 0.0,
