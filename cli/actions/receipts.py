@@ -10,8 +10,12 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.injections import StoredInjection, list_injections
 from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry, get_receipt, list_receipts
 from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.replay import Difference, difference, replay_receipt
+from ctxrank.ranking.retrieval.cleaning import cleaned_task
+
+_SAID = ("task", "failure")  # inputs that somebody wrote, perhaps under older redaction rules
 
 
 def list_(
@@ -53,7 +57,9 @@ def _injection_line(call: Call, one: StoredInjection) -> str:
 def show(call: Call, receipt_id: int) -> Reply:
     """Read one receipt."""
     with call.open() as store:
-        receipt = get_receipt(store.primary, receipt_id)
+        receipt, mode = get_receipt(store.primary, receipt_id), load_config(store).redaction_mode
+    said = {name: cleaned_task(receipt.inputs[name], mode) for name in _SAID if name in receipt.inputs}
+    receipt = receipt._replace(inputs={**receipt.inputs, **said})
     inputs = (f"   {one_line(name)}: {_input(name, value)}" for name, value in receipt.inputs.items())
     return Reply(
         lambda: {"receipt": receipt}, (_receipt_line(call, receipt), *inputs, *map(_entry_line, receipt.entries))

@@ -74,7 +74,10 @@ def show_session(call: Call, name: str, with_records: bool) -> Reply:
         mode = load_config(store).redaction_mode
     found = [one._replace(title=one_line(cleaned_task(one.title, mode))[:_TITLE_CHARS]) for one in found]
     if came_of is not None:
-        came_of = came_of._replace(decisions=tuple(cleaned_task(one, mode) for one in came_of.decisions))
+        came_of = came_of._replace(
+            failures=tuple(one._replace(error=cleaned_task(one.error, mode)) for one in came_of.failures),
+            decisions=tuple(cleaned_task(one, mode) for one in came_of.decisions),
+        )
     return Reply(
         lambda: {
             "session": session, "groups": [group.name for group in groups], "documents": counts,

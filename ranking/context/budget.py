@@ -183,7 +183,7 @@ def level_by_level(items: Sequence[Item], kind: str) -> list[Step]:
 
     def turn(step: Step) -> tuple[bool, int]:
         item = items[step.place]
-        detail = step.at - (item.has_line and step.at > 1)
+        detail = step.at - 1 if item.has_line and step.at > 1 else step.at
         return not item.is_first or (item.has_line and detail > 1), detail
 
     return sorted(steps, key=turn)

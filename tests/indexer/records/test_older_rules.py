@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from builders import make_store, save
 
+from ctxrank import assemble
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
@@ -22,7 +23,7 @@ _COMMANDS = (
     "show package:1", "list packages", "package show 1", "list errors", "error show 1", "show error:1",
     "list reasoning --session S", "list timeline --session S", "show reasoning:1", "list strategies",
     "show strategy:1", "list skills --session S", "skill latest lint --session S", "show session:S --related",
-    "search the",
+    "search the", "receipt show 1", "list receipts",
 )  # fmt: skip
 
 
@@ -40,6 +41,8 @@ def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         for table, column in _TEXTS:
             store.primary.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (_WORD, token))
         store.primary.execute("UPDATE documents SET ruleset = 1")
+        assemble(store, session="S", agent="developer", task="the walrus")
+        store.primary.execute("UPDATE receipts SET inputs = replace(inputs, ?, ?)", (_WORD, token))
     monkeypatch.chdir(tmp_path)
     return token
 
