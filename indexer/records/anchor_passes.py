@@ -8,11 +8,12 @@ Content decides what has become of a span; git is asked which commit it was, and
 
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
@@ -40,12 +41,12 @@ _KEY = "anchors"  # of the last pass
 _FOLLOWED = Anchor._fields[Anchor._fields.index("state") :]
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
-_LEAST_SUCCESSOR = 0.2  # of what a file said, around a span and in all, together
+_LEAST_SUCCESSOR = 0.3  # of what a file said, around a span and in all, and of its name, together
+_NAME_SHARE = 0.3  # that the words of a name are worth
 _LEAST_AROUND = 0.5  # of what is around a span, where no more is known
 _STEM_SHARE = 0.15  # that the same stem is worth
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
-_COMMON_LINES = 8  # of a span, that other files may have, too
-_FEW_ROWS = 20  # that hold a text: of several files one is another
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
 _ADD = f"""
     INSERT OR IGNORE INTO anchors ({", ".join(Anchor._fields[1:])})
@@ -199,12 +200,18 @@ class _Elsewhere:
     def find(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, is_gone: bool
     ) -> tuple[Source, Located] | None:
-        """The file that has an anchor now: its name and some of its lines or, of an anchor without a name, its very
-        lines; where its file is gone, the new file that has most of it.
+        """The file that has an anchor now: what its own has become, where that is gone, if that has something of it;
+        else its name and some of its lines or, of an anchor without a name, its very lines.
 
         A name that is a member's or begins with a capital is enough where one file alone defines it.
         """
         name = anchor.wanted
+        if is_gone or not name:
+            successor = self._successor(anchor, kept, was)
+            find = partial(anchor.within, kept=kept, was=was) if is_gone else lambda one: one.exact(kept, 0)
+            places = [(one, located) for one in successor if (located := find(one))]
+            if places or not name:
+                return places[0] if places else None
         definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
         named = self._sources(anchor, filter(self.paths.__contains__, definers))
         found = [one for one in named if one.defined(name)]
@@ -213,73 +220,62 @@ class _Elsewhere:
             if len(found) > 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
                 own = {*kept.words}
                 found = [one for one in found if 2 * len(own & one.known_words) >= len(own)]
-        place = self._nearest(anchor, kept, was, found) if found else _of_another_owner(named, name, kept)
-        if place or (name and (found or not is_gone)):
-            return place
-        return self._nearest(anchor, kept, was, self._successor(anchor, kept, was), is_exact=not (name or is_gone))
+        return self._nearest(anchor, kept, was, found)
 
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
-        """The new file that has most of what a file said, around a span and in all; what several have counts less."""
+        """The new file that has most of what a file said, around a span and in all, and of the words of its name; what
+        several have counts less.
+        """
         holders, share = self._holders(language_of(anchor.now_path).kind), defaultdict[Source, float](float)
         said = [was.around, was.source.known_words] if was else [frozenset(kept.before + kept.words + kept.after)]
         for lines in said:
             for line in lines & holders.keys():
                 for one in holders[line]:
                     share[one] += 1 / (len(holders[line]) * len(lines))
+        named = _words_of(anchor.now_path)
         for one in share:
-            share[one] += _STEM_SHARE * (_stem(one.path) == _stem(anchor.now_path))
+            rare = sum(1 / len(holders[word]) for word in named & _words_of(one.path))
+            share[one] += _NAME_SHARE * rare / len(named) + _STEM_SHARE * (_stem(one.path) == _stem(anchor.now_path))
         nearest = max(share, key=share.__getitem__, default=None)
         return [nearest] if nearest and share[nearest] >= (_LEAST_SUCCESSOR if was else _LEAST_AROUND) else []
 
-    def _holders_of(self, language: str) -> Mapping[int, list[Source]]:
-        """The new files of a language that have a line, for each line."""
-        holders = defaultdict[int, list[Source]](list)
+    def _holders_of(self, language: str) -> Mapping[int | str, list[Source]]:
+        """The new files of a language that have a line, or a word in their name, for each."""
+        holders = defaultdict[int | str, list[Source]](list)
         new = [path for path, is_new in reversed(self.paths.items()) if is_new and language_of(path).kind == language]
         for source in filter(None, map(self._tree.source, new)):
-            for line in source.known_words:
-                holders[line].append(source)
+            parts: frozenset[int | str] = source.known_words | _words_of(source.path)
+            for part in parts:
+                holders[part].append(source)
         return holders
 
     def _nearest(
-        self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source], *, is_exact: bool = False
+        self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source]
     ) -> tuple[Source, Located] | None:
-        """Where an anchor differs least, unless it stood there before, or the same stands in other files, too.
-
-        A new file that has the stem of its own is what that has become, whatever others have.
-        """
+        """Where an anchor differs least, unless it stood there before."""
         places = [
-            (located.changed, _stem(one.path) != _stem(anchor.now_path), self.paths.get(one.path, -1), at, one, located)
+            (located.changed, self.paths.get(one.path, -1), at, one, located)
             for at, one in enumerate(sources)
-            if (located := one.exact(kept, 0) if is_exact else anchor.within(one, kept, was))
+            if (located := anchor.within(one, kept, was))
         ]
         if not places:
             return None
-        _, is_other, is_new, _, source, located = min(places)
+        _, is_new, _, source, located = min(places)
         if is_new < 1:  # it was there; -1 for what was not touched either
             before = source if is_new else _source_at(self._store, self._commit, source.path)
-            is_other = before is not None and bool(before.defined(anchor.wanted))
-        elif is_other:
-            is_other = anchor.kind != "path" and self._is_common(anchor, source, located.span)
-        return None if is_other else (source, located)
-
-    def _is_common(self, anchor: Anchor, source: Source, span: Span) -> bool:
-        """Whether other files, too, have the lines of a span with those next to it."""
-        text = "\n".join(source.lines[max(span.start - 2, 0) : min(span.end + 1, span.start + _COMMON_LINES)])
-        found = _texts(self._store, PhraseClause(text, "body"), _FEW_ROWS)
-        others = {path for *_, path, _ in found} - {source.path, anchor.now_path}
-        return any(self._tree.stamp(path)[0] >= 0 for path in others)  # others are of another checkout or machine
+            if before is not None and before.defined(anchor.wanted):
+                return None
+        return source, located
 
     def _sources(self, anchor: Anchor, paths: Iterable[str]) -> list[Source]:
         """Those of some files that can be read, without the anchor's own."""
         return [source for path in paths if path != anchor.now_path and (source := self._tree.source(path)) is not None]
 
 
-def _of_another_owner(sources: list[Source], name: str, kept: Fingerprint) -> tuple[Source, Located] | None:
-    """The definition of a member's own name that has half of its lines, if there is one."""
-    own = SEPARATOR.split(name)[-1]
-    found = [(one, Located(span, one.difference(kept, span))) for one in sources for span in one.defined(own)]
-    near = [place for place in found if 2 * place[1].changed <= len(kept.lines)]
-    return near[0] if len(near) == 1 else None
+@lru_cache(maxsize=1 << 12)
+def _words_of(path: str) -> frozenset[str]:
+    """The words of a file's path, in lower case."""
+    return frozenset(map(str.lower, _PART.findall(os.path.splitext(path)[0])))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -198,26 +198,6 @@ def test_a_rewritten_function_is_found_where_its_file_has_another_name(
     assert [one.state for one in anchors(store)] == [state]
 
 
-@pytest.mark.parametrize(
-    "new, state",
-    [
-        ("class Table:\n    def rows(self):\n        one = self.first()\n        return parse(one)\n", "changed"),
-        ("class Table:\n    def rows(self):\n        return self.all\n", "gone"),
-        ("".join(f"class {a}:\n    def rows(self):\n        return parse(one)\n\n\n" for a in "AB"), "gone"),
-    ],
-)
-def test_a_member_is_found_under_another_owner(store: Store, tmp_path: Path, new: str, state: str) -> None:
-    old = tmp_path / "src" / "list.py"
-    old.write_text("class List:\n    def rows(self, kind):\n        one = self.first()\n        return parse(one)\n")
-    index(store)
-    save(store, "`List.rows` in src/list.py")
-    index(store)
-    old.write_text("none = 0\n")
-    (tmp_path / "src" / "table.py").write_text(new)
-    index(store)
-    assert [one.state for one in anchors(store)] == [state]
-
-
 HEADER = "# Copyright the authors.\n# You may use this file\n# as the licence says.\n# See there\n# for its limits.\n\n"
 
 
@@ -244,21 +224,22 @@ def test_a_name_has_not_moved_to_a_file_that_had_it_before(
     assert [one.state for one in anchors(store)] == [state]
 
 
-def test_a_name_has_not_moved_to_a_copy_of_what_another_file_has(store: Store, tmp_path: Path) -> None:
-    for name in ("config_1.py", "config_2.py"):
-        (tmp_path / "src" / name).write_text(CONFIG)
-    save(store, "`load` in src/config_1.py")
+def test_a_name_has_moved_with_its_file_whatever_defines_it_elsewhere(store: Store, tmp_path: Path) -> None:
+    source, new = tmp_path / "src" / "config.py", tmp_path / "src" / "settings.py"
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(CONFIG.replace("read", "lines"))
+    save(store, "`load` in src/config.py")
     index(store)
-    (tmp_path / "src" / "config_1.py").unlink()
-    (tmp_path / "src" / "config_3.py").write_text(CONFIG.replace("return parse", "print(path)\n    return parse"))
+    source.unlink()
+    new.write_text(CONFIG.replace("return parse", "print(path)\n    return parse"))
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(CONFIG.replace("len", "size"))
     index(store)
-    assert [one.state for one in anchors(store)] == ["gone"]
+    assert states(store) == [("load", "changed", "src/settings.py", 4)]
 
 
-@pytest.mark.parametrize("others, state", [([], "moved"), (["old.py"], "gone"), (["new_2.py"], "gone")])
-def test_a_line_has_not_moved_where_other_files_have_it_too(
-    store: Store, tmp_path: Path, others: list[str], state: str
-) -> None:
+@pytest.mark.parametrize("others", [[], ["old.py"], ["new_2.py"]])
+def test_a_line_has_moved_with_its_file_whatever_others_have(store: Store, tmp_path: Path, others: list[str]) -> None:
     source = tmp_path / "src" / "config.py"
     source.write_text(HEADER + CONFIG)
     for name in (name for name in others if name == "old.py"):
@@ -269,7 +250,7 @@ def test_a_line_has_not_moved_where_other_files_have_it_too(
     for name in ("new_1.py", *(name for name in others if name != "old.py")):
         (tmp_path / name).write_text(f"{HEADER}{CONFIG}{name[:-3]} = 1\n")
     index(store)
-    assert [one.state for one in anchors(store)] == [state]
+    assert states(store) == [("src/config.py:3", "moved", "new_1.py", 3)]
 
 
 @pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py", "src/Con-Fig.py"])
