@@ -275,6 +275,8 @@ class Source:
         # Two copies, one right behind the other, share a line end, and count() sees one of them.
         if (at := new.find(text)) < 0 or new.rfind(text) > at or old.find(text) < old.rfind(text):
             return None
+        if old.endswith(text) and not new.endswith(text):  # it may go on
+            return None
         moved = new.count("\n", 0, at) + 1 - first
         return Span(was.span.start + moved, was.span.end + moved)
 

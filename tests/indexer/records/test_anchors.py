@@ -153,6 +153,15 @@ def test_an_anchor_is_followed_by_its_content(
     assert states(store) == [("load", *state)]
 
 
+@pytest.mark.parametrize("more, state", [("    return None\n", "changed"), ("\n\ndef save():\n    pass\n", "same")])
+def test_what_ends_its_file_may_go_on(store: Store, tmp_path: Path, more: str, state: str) -> None:
+    save(store, "`parse` in src/config.py")
+    index(store)
+    (tmp_path / "src" / "config.py").write_text(CONFIG + more)
+    index(store)
+    assert states(store) == [("parse", state, "src/config.py", 10)]
+
+
 def test_a_line_that_was_edited_is_not_looked_for_in_other_files(store: Store, tmp_path: Path) -> None:
     save(store, "see src/config.py:6")
     index(store)
