@@ -169,7 +169,7 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, S
 
 def _definers(store: Store, tree: Tree, name: str) -> list[str]:
     """The files of the tree of which the index knows that they define a name; [] where it cannot answer."""
-    own = SEPARATOR.split(name)[-1]
+    own = SEPARATOR.split(name)[-1].rstrip("?!")
     found = _texts(store, PhraseClause(own, "identifiers"), _MOST_ROWS)
     paths = {path for *_, path, identifiers in found if own in names_in(identifiers)[1].code}
     return sorted(path for path in paths if tree.stamp(path)[0] >= 0)

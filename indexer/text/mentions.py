@@ -20,7 +20,7 @@ _PLACE = re.compile(
 # A long rule of signs, which is no fence, is not tried again with each shorter one, and looked for in so many lines.
 _FENCED = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n((?:[^\n]*\n){0,5000}?) {0,3}\1", re.M)
 _CODE = re.compile(r"(?<!`)`([^`\n]{2,200})`(?!`)")
-_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*(?:\(\))?")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*[?!]?(?:\(\))?")
 _CALL = re.compile(r"(?<![\w.`$])([A-Za-z_][\w.]*[\w])\(\)")
 _SETTING = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*(?::=|[:=])\s*\S")
 _COMMAND = re.compile(r"(?:\$ )?(?:make|just|npm run|npm|yarn|pnpm(?: run)?|tox -e|nox -s|poe|task) ([\w][\w:.-]*)")

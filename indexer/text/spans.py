@@ -207,7 +207,7 @@ class Source:
     def _defines(self, at: int, name: str) -> bool:
         line, below = self.lines[at], self.lines[at + 1 : at + 2]
         body = "\n{" if below and below[0].strip() == "{" else ""
-        if name in defined_names(f"{line}{body}", self.path).code:
+        if name.rstrip("?!") in defined_names(f"{line}{body}", self.path).code:
             return True
         return is_table(self.path) and re.match(_KEY.format(re.escape(name)), line) is not None
 

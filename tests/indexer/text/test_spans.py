@@ -53,6 +53,8 @@ KEYS = "[tool.a]\nlevel = 3\nnames = [\n  'x',\n]\n\n[tool.b]\n"
         ("a.go", GO.replace("*Config", "*Configs"), "Config.Load", []),
         ("a.go", GO.replace("*Config", "*_Config"), "Config.Load", []),
         ("a.go", GO.replace("*Config", "*Config$"), "Config.Load", []),
+        ("a.rb", "class A\n  def valid?(text)\n    text\n  end\nend\n", "A#valid?", [(2, 3)]),
+        ("a.rb", "class A\n  def valid(text)\n    text\n  end\nend\n", "A#valid?", []),
         ("a.toml", KEYS, "names", [(3, 5)]),
         ("Makefile", "test: lint\n\tpytest\n\nlint:\n\truff\n", "test", [(1, 2)]),
         ("a.md", "# load\n", "load", []),
@@ -228,6 +230,11 @@ def test_what_a_text_names_is_found_the_most_exact_first() -> None:
         Mention("path", "Config.load", "Config.load"),  # no file: it makes no anchor
         Mention("path", "pyproject.toml", "pyproject.toml"),
     ]
+
+
+def test_a_name_may_end_in_a_question_or_an_exclamation() -> None:
+    names = [(one.kind, one.wanted) for one in mentions("`valid?`, `A#close!` and `save!(text)` or `save!()`")]
+    assert names == [("name", "valid?"), ("name", "A#close!"), ("name", "save!"), ("quote", "save!(text)")]
 
 
 def test_the_lines_of_a_fence_are_lines_of_code() -> None:
