@@ -9,11 +9,12 @@ Content decides what has become of a span; git is asked which commit it was, and
 import json
 import os
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
 from functools import lru_cache, partial
+from itertools import chain
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
@@ -195,7 +196,7 @@ class _Elsewhere:
         query = f"SELECT a.path, a.id > ? {_INDEXED} AND a.indexed_at >= ? ORDER BY a.id DESC LIMIT {_MAX_ELSEWHERE}"
         self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
         self._store, self._tree, self._commit = store, tree, last.head
-        self._holders = lru_cache(self._holders_of)
+        self._new, self._common = lru_cache(self._new_of), lru_cache(self._common_of)
 
     def find(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, is_gone: bool
@@ -213,41 +214,40 @@ class _Elsewhere:
             if places or not name:
                 return places[0] if places else None
         definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
-        named = self._sources(anchor, filter(self.paths.__contains__, definers))
-        found = [one for one in named if one.defined(name)]
-        if found:
-            found = [one for one in self._sources(anchor, definers) if one.defined(name)]
-            if len(found) > 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
-                own = {*kept.words}
-                found = [one for one in found if 2 * len(own & one.known_words) >= len(own)]
+        if self.paths.keys().isdisjoint(definers):
+            return None
+        found = [one for one in self._sources(anchor, definers) if one.defined(name)]
+        if len(found) > 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
+            own = {*kept.words}
+            found = [one for one in found if 2 * len(own & one.known_words) >= len(own)]
         return self._nearest(anchor, kept, was, found)
 
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
         """The new file that has most of what a file said, around a span and in all, and of the words of its name; what
         several have counts less.
         """
-        holders, share = self._holders(language_of(anchor.now_path).kind), defaultdict[Source, float](float)
-        said = [was.around, was.source.known_words] if was else [frozenset(kept.before + kept.words + kept.after)]
-        for lines in said:
-            for line in lines & holders.keys():
-                for one in holders[line]:
-                    share[one] += 1 / (len(holders[line]) * len(lines))
-        named = _words_of(anchor.now_path)
-        for one in share:
-            rare = sum(1 / len(holders[word]) for word in named & _words_of(one.path))
-            share[one] += _NAME_SHARE * rare / len(named) + _STEM_SHARE * (_stem(one.path) == _stem(anchor.now_path))
+        said = [was.source.known_words, was.around] if was else [frozenset(kept.before + kept.words + kept.after)]
+        language, named, share = language_of(anchor.now_path).kind, _words_of(anchor.now_path), dict[Source, float]()
+        common, counts = self._common(said[0], language)
+        for one, lines in common.items():
+            rare = sum(1 / self._new(language)[1][word] for word in named & _words_of(one.path))
+            share[one] = _NAME_SHARE * rare / (len(named) or 1) + _STEM_SHARE * (
+                _stem(one.path) == _stem(anchor.now_path)
+            )
+            share[one] += sum(sum(1 / counts[line] for line in lines & part) / len(part) for part in said if part)
         nearest = max(share, key=share.__getitem__, default=None)
         return [nearest] if nearest and share[nearest] >= (_LEAST_SUCCESSOR if was else _LEAST_AROUND) else []
 
-    def _holders_of(self, language: str) -> Mapping[int | str, list[Source]]:
-        """The new files of a language that have a line, or a word in their name, for each."""
-        holders = defaultdict[int | str, list[Source]](list)
-        new = [path for path, is_new in reversed(self.paths.items()) if is_new and language_of(path).kind == language]
-        for source in filter(None, map(self._tree.source, new)):
-            parts: frozenset[int | str] = source.known_words | _words_of(source.path)
-            for part in parts:
-                holders[part].append(source)
-        return holders
+    def _new_of(self, language: str) -> tuple[list[Source], Counter[str]]:
+        """The new files of a language, and how many of them have a word in their names."""
+        paths = [path for path, is_new in reversed(self.paths.items()) if is_new and language_of(path).kind == language]
+        new = [*filter(None, map(self._tree.source, paths))]
+        return new, Counter(word for one in new for word in _words_of(one.path))
+
+    def _common_of(self, lines: frozenset[int], language: str) -> tuple[dict[Source, frozenset[int]], Counter[int]]:
+        """The new files of a language that have some of these lines, with those, and how many have each."""
+        common = {one: both for one in self._new(language)[0] if (both := lines & one.known_words)}
+        return common, Counter(chain.from_iterable(common.values()))
 
     def _nearest(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source]
