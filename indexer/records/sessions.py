@@ -69,6 +69,11 @@ class NewSession(NamedTuple):
 
 
 _SESSIONS = f"SELECT {', '.join(Session._fields[:-1])}, {SESSION_TITLE} FROM sessions AS s"
+# Whether this store made a session first: what other stores made came with their records, and is theirs.
+_IS_OWN = """
+    NOT EXISTS (SELECT 1 FROM imported_rows
+                 WHERE source = 'maker' AND kind = 'session' AND source_key = CAST(s.id AS TEXT))
+"""
 _GROUPS = "SELECT id, session_id, name, title, status, context_references, created_at FROM groups WHERE session_id = ?"
 
 
@@ -88,8 +93,9 @@ def find_session(primary: apsw.Connection, name: str) -> Session:
 def project_in_force(primary: apsw.Connection, given: str | None, session: str | None) -> str:
     """The project that a call means: the one given, else the session's (by name), else the store's.
 
-    A session of DEFAULT_PROJECT names none. The store's is the one that its sessions name, if all that name one name
-    the same; else DEFAULT_PROJECT. An unknown session is no error.
+    A session of DEFAULT_PROJECT names none. The store's is the one that its own sessions name, if all that name one
+    name the same; else DEFAULT_PROJECT. Those of other stores are asked where no own one names any. An unknown session
+    is no error.
     """
     if given is not None and given.strip():
         return given.strip()
@@ -97,12 +103,13 @@ def project_in_force(primary: apsw.Connection, given: str | None, session: str |
         own = read_value(primary, "SELECT project FROM sessions WHERE name = ?", (session,), str)
         if own is not None and own != DEFAULT_PROJECT:
             return own
-    query = """
-        SELECT DISTINCT project
-          FROM (SELECT project FROM sessions ORDER BY id DESC LIMIT ?)
-         WHERE project <> ? LIMIT 2
+    query = f"""
+        SELECT project, max({_IS_OWN}) AS is_own
+          FROM (SELECT id, project FROM sessions ORDER BY id DESC LIMIT ?) AS s
+         WHERE project <> ? GROUP BY project ORDER BY is_own DESC LIMIT 2
     """
-    named = read_column(primary, query, (_ASKED_FOR_PROJECT, DEFAULT_PROJECT), str)
+    found = read_map(primary, query, (_ASKED_FOR_PROJECT, DEFAULT_PROJECT), str, int)
+    named = [project for project, is_own in found.items() if is_own] or [*found]
     return named[0] if len(named) == 1 else DEFAULT_PROJECT
 
 
@@ -117,11 +124,12 @@ def list_sessions(primary: apsw.Connection, limit: int = -1) -> Page[Session]:
 
 
 def session_of_today(primary: apsw.Connection) -> str:
-    """The newest session that is active and began today; else the name of one for today."""
+    """This store's newest session, if that is active and began today; else the name of one for today."""
     today = format_day(now_us())
-    newest = list_sessions(primary, 1)
-    is_current = newest and newest[0].status == "active" and format_day(newest[0].created_at) == today
-    return newest[0].name if is_current else today
+    newest = read_row(primary, f"{_SESSIONS} WHERE {_IS_OWN} ORDER BY created_at DESC, id DESC LIMIT 1", (), Session)
+    if newest is not None and newest.status == "active" and format_day(newest.created_at) == today:
+        return newest.name
+    return today
 
 
 def create_session(change: Change, new: NewSession) -> int:

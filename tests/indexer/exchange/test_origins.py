@@ -11,7 +11,7 @@ from exported import ISO, as_bytes, bring, export_of, exported, exported_bytes, 
 from memory_engine import MemoryEngine
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.clock import format_us, now_us
+from ctxrank.indexer.clock import format_day, format_us, now_us
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import last_failure
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
@@ -19,6 +19,7 @@ from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.records.packages import consumers_of
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
+from ctxrank.indexer.records.sessions import NewSession, create_session, project_in_force, session_of_today
 from ctxrank.indexer.records.strategies import extract_strategies, list_strategies
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import ids
@@ -146,6 +147,20 @@ def test_what_a_stranger_says_of_who_took_our_package_is_not_believed_before_it_
     assert anna.primary.execute("SELECT count(*) FROM deliveries").get == 0
     import_jsonl(anna, io.BytesIO(said), is_accepted=True)
     assert [one.iteration for one in consumers_of(anna.primary, 1)] == [1]
+
+
+def test_sessions_of_other_stores_change_neither_the_project_nor_the_session_of_today(anna: Store) -> None:
+    theirs = [
+        {"record": "session", "name": project, "project": project, "created_at": format_us(now_us() + 60_000_000)}
+        for project in ("lab", "bank")
+    ]
+    bring(anna, export_of(theirs[0]))
+    assert project_in_force(anna.primary, None, None) == "lab"  # a machine of CI has no own ones
+    assert session_of_today(anna.primary) == format_day(now_us())
+    with anna.write() as change:
+        create_session(change, NewSession("own", "shop"))
+    bring(anna, export_of(theirs[1]))
+    assert (project_in_force(anna.primary, None, None), session_of_today(anna.primary)) == ("shop", "own")
 
 
 def test_what_a_stranger_says_at_a_completion_becomes_no_strategy_of_ours(anna: Store) -> None:
