@@ -11,6 +11,7 @@ from ctxrank.cli.agents.stops import take_in_notes
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
 from ctxrank.indexer.records.injections import COMPACTION, Injection
+from ctxrank.indexer.records.sessions import IS_OWN
 from ctxrank.indexer.store.allowed_roots import removed_worktrees
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.freshness import shown_path
@@ -43,9 +44,9 @@ def on_start(call: HookCall) -> str:
     if call.event.text("source") in ("compact", "clear"):
         call.note(Injection(COMPACTION, (), 0, 0), "")
     primary, project = call.store.primary, call.project
-    query = """
-        SELECT id, created_at FROM sessions
-         WHERE project IN (?, 'default') AND name <> ? ORDER BY created_at DESC, id DESC LIMIT 1
+    query = f"""
+        SELECT id, created_at FROM sessions AS s
+         WHERE project IN (?, 'default') AND name <> ? AND {IS_OWN} ORDER BY created_at DESC, id DESC LIMIT 1
     """
     last: tuple[int, int] | None = primary.execute(query, (project, call.event.session)).fetchone()
     began = 0 if last is None else last[1]

@@ -14,7 +14,7 @@ from ctxrank.cli.output.envelope import as_json
 from ctxrank.indexer.catalogue import kinds_of
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple
-from ctxrank.indexer.records.sessions import has_session, project_in_force, require_session
+from ctxrank.indexer.records.sessions import IS_OWN, has_session, project_in_force, require_session
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.facets import KINDS
 from ctxrank.indexer.store.freshness import shown_path
@@ -110,7 +110,7 @@ class Caller:
     def reading_session(self) -> str:
         """The session that a block is asked for: this one where it has begun, else the newest of the store."""
         with self._call.open() as store:
-            query = "SELECT name FROM sessions ORDER BY name = ? DESC, created_at DESC, id DESC LIMIT 1"
+            query = f"SELECT name FROM sessions AS s ORDER BY name = ? DESC, {IS_OWN} DESC, created_at DESC LIMIT 1"
             return read_value(store.primary, query, (self.session,), str) or self.session
 
     def own_session(self, given: str | None) -> str:

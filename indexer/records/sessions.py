@@ -69,8 +69,8 @@ class NewSession(NamedTuple):
 
 
 _SESSIONS = f"SELECT {', '.join(Session._fields[:-1])}, {SESSION_TITLE} FROM sessions AS s"
-# Whether this store made a session first: what other stores made came with their records, and is theirs.
-_IS_OWN = """
+# SQL: whether this store made a session `s` first; what other stores made came with their records, and is theirs.
+IS_OWN = """
     NOT EXISTS (SELECT 1 FROM imported_rows
                  WHERE source = 'maker' AND kind = 'session' AND source_key = CAST(s.id AS TEXT))
 """
@@ -104,7 +104,7 @@ def project_in_force(primary: apsw.Connection, given: str | None, session: str |
         if own is not None and own != DEFAULT_PROJECT:
             return own
     query = f"""
-        SELECT project, max({_IS_OWN}) AS is_own
+        SELECT project, max({IS_OWN}) AS is_own
           FROM (SELECT id, project FROM sessions ORDER BY id DESC LIMIT ?) AS s
          WHERE project <> ? GROUP BY project ORDER BY is_own DESC LIMIT 2
     """
@@ -126,7 +126,7 @@ def list_sessions(primary: apsw.Connection, limit: int = -1) -> Page[Session]:
 def session_of_today(primary: apsw.Connection) -> str:
     """This store's newest session, if that is active and began today; else the name of one for today."""
     today = format_day(now_us())
-    newest = read_row(primary, f"{_SESSIONS} WHERE {_IS_OWN} ORDER BY created_at DESC, id DESC LIMIT 1", (), Session)
+    newest = read_row(primary, f"{_SESSIONS} WHERE {IS_OWN} ORDER BY created_at DESC, id DESC LIMIT 1", (), Session)
     if newest is not None and newest.status == "active" and format_day(newest.created_at) == today:
         return newest.name
     return today

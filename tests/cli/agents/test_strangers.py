@@ -7,9 +7,11 @@ from builders import make_store, save
 from exported import bring, exported_bytes
 from runner_events import Runner
 
+from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.opening import open_project_store
+from ctxrank.indexer.records.sessions import NewSession, create_session
 
 FAILURE = "error: the lockfile of 'shop' cannot be read by this version"
 TEXT = "# The walrus queue\n\nThe walrus queue stops where the heron lock is held by its migration.\n"
@@ -48,3 +50,14 @@ def test_a_strangers_text_is_said_at_no_event_until_it_is_accepted(tmp_path: Pat
         decide(change, uuid, "accepted", "person", "eve")
     loud = said("two")
     assert "walrus queue stops where the heron" in loud.replace(PROMPT, "") and "of eve" in loud
+
+
+def test_a_strangers_session_is_not_the_last_one_here(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    with make_store(here) as store, make_store(tmp_path / "there") as stranger:
+        with store.write() as change:
+            create_session(change, NewSession("before", created_at=now_us() - 2 * DAY_US))
+        save(store, "own.md", "A pelican.\n", session="before", summary="The pelican waits.")
+        save(stranger, "a.md", "A walrus.\n", session="today")
+        bring(store, exported_bytes(stranger), is_accepted=False)
+    assert "The pelican waits." in str(Runner(here, "one").says("SessionStart", source="startup"))
