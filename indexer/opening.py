@@ -55,7 +55,7 @@ def open_project_store(folder: str, *, root: str | None = None) -> Store:
     if location is None:
         primary = os.path.join(folder, FOLDER, PRIMARY_FILE)
         raise NoStoreError(f"There is no store at {primary}.", "Make one with 'ctxrank init'.")
-    return open_at(location, _consumer_of, None, announce=_remember)
+    return open_location(location, None)
 
 
 def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = None) -> Store:

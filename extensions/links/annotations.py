@@ -31,6 +31,7 @@ from ctxrank.indexer.files.walk import Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import rows
+from ctxrank.indexer.store.blocklist import Blocklist
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -100,7 +101,7 @@ def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] =
     that was walked, and how many files were read.
     """
     require_tables(store)
-    blocklist = store.blocklist()
+    blocklist = Blocklist(store.primary)
     entries = list(walk(tree.folder))
     unseen = [entry.path for entry in entries if isinstance(entry, Unreadable)]
     files = [

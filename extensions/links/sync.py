@@ -23,6 +23,7 @@ from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.files.stamps import FileStamp, compare_stats
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.blocklist import Blocklist
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.rows import update
@@ -80,7 +81,7 @@ def index_linked(store: Store) -> "StepReport | None":
 def sync_tree(store: Store, tree: ArtifactTree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
     """Read what is new or changed in a tree and remove what is gone. Raises LockedError."""
     require_tables(store)
-    blocklist = store.blocklist()
+    blocklist = Blocklist(store.primary)
     files = [file for file in list_files(tree) if not blocklist.holds_path(shown_path(tree, file.path))]
     rules = f"{RULESET_VERSION} {mode.described}"
     number = tree_id(store.primary, tree)

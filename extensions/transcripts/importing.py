@@ -53,7 +53,7 @@ from ctxrank.indexer.records.sessions import (
 )
 from ctxrank.indexer.records.unconfirmed import unconfirmed_name
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-from ctxrank.indexer.store.blocklist import SESSION
+from ctxrank.indexer.store.blocklist import SESSION, Blocklist
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import put_setting, read_column, read_setting, read_value, size_of
 from ctxrank.indexer.store.hook_settings import CONVERSATIONS, HookSettings, hook_settings
@@ -189,7 +189,7 @@ class _Importer:
         self._top = os.path.realpath(store.location.root)
         self._oldest = oldest
         self._project = project_in_force(store.primary, None, None)
-        self._blocklist = store.blocklist()
+        self._blocklist = Blocklist(store.primary)
         self._injected = injected_lines(store.primary)
         self._sessions: dict[str, Session] = {}
         self._repaired: dict[str, _Failure] = {}  # by instance: those that this import ended

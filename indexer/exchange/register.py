@@ -20,7 +20,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, foreign_id
-from ctxrank.indexer.store.imported_rows import Entry, read_entry, write_entry
+from ctxrank.indexer.store.imported_rows import Entry, read_entry
 from ctxrank.indexer.text.digests import digest_of
 
 # Kinds with one row for all stores, by their natural key.
@@ -84,10 +84,6 @@ class Ledger:
     def is_news(self, known: Entry | None, state: str) -> bool:
         """Whether a row is not known as it is, nor as something later."""
         return known is None or known.seq < int(state)
-
-    def record(self, kind: str, key: str, state: str, target_id: int) -> None:
-        """Enter what a row became, inside a transaction."""
-        write_entry(self._primary, self.source, kind, key, state, target_id)
 
 
 def row_key(*identity: object) -> str:

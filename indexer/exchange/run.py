@@ -19,6 +19,7 @@ from ctxrank.indexer.records.sessions import find_group, is_session_wide, requir
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.ids import origin_code
+from ctxrank.indexer.store.imported_rows import write_entry
 from ctxrank.indexer.store.store import Change, Store
 
 CHUNK_ROWS = 500
@@ -184,7 +185,7 @@ class ImportRun:
             written = write(change, row, None if known is None else known.target_id or None)
         except UsageError as error:
             return error.message
-        self.ledger.record(kind, identity.key, identity.state, written.target_id)
+        write_entry(change.connection, self.ledger.source, kind, identity.key, identity.state, written.target_id)
         if not written.is_change:
             return _UNCHANGED
         return _NEW if known is None and not written.is_joined else _UPDATED

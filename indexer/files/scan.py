@@ -36,6 +36,7 @@ from ctxrank.indexer.store.allowed_roots import (
     note_worktree,
     removed_worktrees,
 )
+from ctxrank.indexer.store.blocklist import Blocklist
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
@@ -172,7 +173,7 @@ class _Scan:
         self._is_dry_run = is_dry_run
         self._progress = progress
         self._project = store.location.project
-        self._blocklist = store.blocklist()
+        self._blocklist = Blocklist(store.primary)
         self._movable: dict[str, list[Artifact]] = {}
         self._awaited: set[str] = set()
         self._paths: defaultdict[str, list[str]] = defaultdict(list)  # by the report's field

@@ -133,9 +133,8 @@ def settle_references(change: Change, table: str, ids: str) -> None:
     for other in tables_of(change.connection):
         for column in other.stored:
             if column.refers_to == table:
-                action = (
-                    f"DELETE FROM {other.name}" if column.is_owner else f"UPDATE {other.name} SET {column.name} = NULL"
-                )
+                emptied = f"UPDATE {other.name} SET {column.name} = NULL"
+                action = f"DELETE FROM {other.name}" if column.is_owner else emptied
                 change.connection.execute(f"{action} WHERE {column.name} {AMONG}", (ids,))
 
 

@@ -224,15 +224,9 @@ def list_strategies(
         "its_lang": lang,
         "its_framework": framework,
     }
-    return list_where(
-        primary,
-        "strategies",
-        StoredStrategy,
-        wanted,
-        *(f"(:its_{name} IS NULL OR t.{name} IS NULL OR lower(t.{name}) = lower(:its_{name}))" for name in _FITTING),
-        order="t.helpfulness DESC, t.last_seen DESC, t.id DESC",
-        limit=limit,
-    )
+    fits = [f"(:its_{name} IS NULL OR t.{name} IS NULL OR lower(t.{name}) = lower(:its_{name}))" for name in _FITTING]
+    order = "t.helpfulness DESC, t.last_seen DESC, t.id DESC"
+    return list_where(primary, "strategies", StoredStrategy, wanted, *fits, order=order, limit=limit)
 
 
 def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:

@@ -188,12 +188,6 @@ class Store:
         finally:
             wait_for_locks(self.primary, self.busy_ms)
 
-    def blocklist(self) -> "Blocklist":
-        """What was purged, as it is now: a scan asks for it before a file is read."""
-        from ctxrank.indexer.store.blocklist import Blocklist  # noqa: PLC0415  a search reads no files
-
-        return Blocklist(self.primary)
-
     def last_seq(self) -> int:
         """The number of the last change that this connection sees."""
         return read_value(self.primary, "SELECT seq FROM store", (), int) or 0

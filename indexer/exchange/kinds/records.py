@@ -22,6 +22,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import read, revise
 from ctxrank.indexer.store import origins
 from ctxrank.indexer.store.connection import DAMAGED_STEP, read_value
+from ctxrank.indexer.store.imported_rows import write_entry
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 
@@ -150,7 +151,8 @@ class RecordImport:
         number = self.run.maker(change, row.of).local(row.number) if row.number else None
         same = self._same(change, kind.identity, values)
         if row.of is None and number is not None:
-            self.run.ledger.record(f"{kind.name} number", str(row.number), "", same or number)
+            numbered = f"{kind.name} number"
+            write_entry(change.connection, self.run.ledger.source, numbered, row.number, "", same or number)
         if same is None:
             unvouched = {} if origin.is_accepted or kind.name != "error" else _UNVOUCHED
             same = self._insert(change, row, values | unvouched, number)

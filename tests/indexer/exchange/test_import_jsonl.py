@@ -41,7 +41,7 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import read_passages
 from ctxrank.indexer.exchange.lines import parse_line
-from ctxrank.indexer.exchange.register import Ledger, Origin
+from ctxrank.indexer.exchange.register import Ledger, Origin, source_of
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.retention import prune_older
@@ -52,7 +52,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import DocumentRef, foreign_id, origin_code, public_id
-from ctxrank.indexer.store.imported_rows import Entry
+from ctxrank.indexer.store.imported_rows import Entry, write_entry
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.passages import content_digest
 
@@ -729,7 +729,7 @@ def test_what_another_import_brought_meanwhile_is_known_under_the_lock(store: St
     ledger = Ledger(store.primary, Origin(ANOTHER, 1))
     assert ledger.entry("reasoning", "1") is None
     with open_again(store) as other, other.write():
-        Ledger(other.primary, Origin(ANOTHER, 1)).record("reasoning", "1", "5", 7)
+        write_entry(other.primary, source_of(ANOTHER), "reasoning", "1", "5", 7)
     with store.write():
         assert ledger.entry("reasoning", "1") == Entry("5", 7)
     assert not ledger.is_news(ledger.entry("reasoning", "1"), "5") and ledger.is_news(Entry("5", 7), "6")

@@ -14,6 +14,7 @@ from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import (
     PATH,
     SESSION,
+    Blocklist,
     allow,
     and_above,
     block,
@@ -72,7 +73,7 @@ def test_an_empty_blocklist_is_read_once_and_only_when_it_is_asked(store: Store)
 def test_a_folder_is_blocked_with_all_below_it(store: Store) -> None:
     with store.write() as change:
         block(change.connection, PATH, ["docs/old/"])
-    blocklist = store.blocklist()
+    blocklist = Blocklist(store.primary)
     assert blocklist.holds_path("docs/old") and blocklist.holds_path("docs/old/a/b.md")
     assert not blocklist.holds_path("docs/older.md")
 
@@ -116,7 +117,7 @@ def test_entries_are_numbered_once_and_allowed_by_their_number(store: Store) -> 
         allow(change.connection, first[:1])
         with pytest.raises(NotFoundError, match=f"under {first[0]}"):
             allow(change.connection, first[:1])
-    assert not store.blocklist().holds_path("a.md") and store.blocklist().holds_path("b.md")
+    assert not Blocklist(store.primary).holds_path("a.md") and Blocklist(store.primary).holds_path("b.md")
 
 
 def test_a_purged_secret_is_kept_out_of_paths_and_only_its_first_character_is_hinted_at(store: Store) -> None:
@@ -128,7 +129,7 @@ def test_a_purged_secret_is_kept_out_of_paths_and_only_its_first_character_is_hi
         assert (mine.length, mine.key, mine.is_order) == (len(secret), uuid, False)
         block_by_order(change.connection, "secret", mine.digest[::-1], f"{mine.length} {mine.bucket}", "another")
         assert [(one.key, one.is_order) for one in blocked_secrets(change.connection)][1:] == [("another", True)]
-    blocklist = store.blocklist()
+    blocklist = Blocklist(store.primary)
     assert blocklist.holds_path(f"docs/{secret}.md")
     assert not blocklist.holds_path(f"docs/{secret[::-1]}.md")
 
@@ -138,8 +139,8 @@ def test_an_order_of_another_store_is_kept_under_that_stores_key(store: Store) -
         block_by_order(change.connection, PATH, digest("theirs", PATH, "a.md"), "", "theirs")
         assert is_entered(change.connection, PATH, digest("theirs", PATH, "a.md"))
         assert not is_entered(change.connection, SESSION, digest("theirs", PATH, "a.md"))
-    assert store.blocklist().holds_path("a.md") and not store.blocklist().holds_path("b.md")
+    assert Blocklist(store.primary).holds_path("a.md") and not Blocklist(store.primary).holds_path("b.md")
     for kind in ("path", "package", "artifact"):
         with pytest.raises(UsageError, match="This path was purged"):
-            store.blocklist().refuse(kind, "a.md")
-    store.blocklist().refuse(SESSION, "a.md")
+            Blocklist(store.primary).refuse(kind, "a.md")
+    Blocklist(store.primary).refuse(SESSION, "a.md")
