@@ -22,19 +22,19 @@ from ctxrank.indexer.privacy.removal import HERE, note_removals, remove_records,
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.blocklist import SESSION
 from ctxrank.indexer.store.connection import read_column, require_value
-from ctxrank.indexer.store.ids import FIRST_ID
+from ctxrank.indexer.store.ids import FIRST_ID, IS_ACCEPTED
 from ctxrank.indexer.store.store import Store
 
 # What was kept unasked and nobody has confirmed is dropped after so long, and beyond so many.
 UNCONFIRMED_DAYS, MAX_UNCONFIRMED = 90, 5_000
 # Whether the group of a record (without one: the session) has begun so many iterations since the one that it was made
-# in, by the reasoning that was saved.
-_OUTLIVED_ITERATIONS = """
-    (SELECT max(r.iteration) - coalesce(max(iif(r.created_at <= {table}.created_at, r.iteration, NULL)),
+# in, by the reasoning that was saved here or in an accepted store.
+_OUTLIVED_ITERATIONS = f"""
+    (SELECT max(r.iteration) - coalesce(max(iif(r.created_at <= {{table}}.created_at, r.iteration, NULL)),
                                         min(r.iteration))
        FROM reasoning AS r
-      WHERE r.session_id = {table}.session_id
-        AND (coalesce({table}.group_id, 0) = 0 OR r.group_id = {table}.group_id)) >= ?
+      WHERE r.session_id = {{table}}.session_id AND {IS_ACCEPTED.format("r.id")}
+        AND (coalesce({{table}}.group_id, 0) = 0 OR r.group_id = {{table}}.group_id)) >= ?
 """
 # One transaction removes so many records, with all that hangs on them: a writer waits for milliseconds.
 _BATCH = 100

@@ -1,4 +1,4 @@
-"""Evidence that skills were invoked: an output in the store is it, and nothing else is tracked.
+"""Evidence that skills were invoked: an output in the store is it, of this one or an accepted one, and nothing else.
 
     check_evidence(primary, session, "developer", ("lint-check",), since_us=now_us() - 30 * 60 * SECOND_US)
 
@@ -13,6 +13,7 @@ from ctxrank.indexer.clock import SECOND_US
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import Session, is_session_wide
 from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.ids import IS_ACCEPTED
 
 RECENT_US = 30 * 60 * SECOND_US
 _MAX_TRACES = 50
@@ -47,9 +48,9 @@ def check_evidence(
     have. Of an `agent` or a `group` counts also what was saved without one; no agent and a session-wide group are any.
     """
     wanted = tuple(dict.fromkeys(skill.strip() for skill in skills))
-    query = """
+    query = f"""
         SELECT DISTINCT o.skill FROM skill_outputs AS o
-         WHERE o.session_id = :session
+         WHERE o.session_id = :session AND {IS_ACCEPTED.format("o.id")}
            AND (:agent IS NULL OR o.agent IN (:agent, ''))
            AND (:group IS NULL OR o.group_id IS NULL
                 OR o.group_id = (SELECT id FROM groups WHERE session_id = o.session_id AND name = :group))
@@ -86,7 +87,7 @@ def previous_agent(
     Traces are the receipts of blocks and entries of reasoning. Its outputs count since it was spawned; where only its
     reasoning is known, since RECENT_US before that.
     """
-    query = """
+    query = f"""
         SELECT agent, iteration, created_at, is_spawn
           FROM (SELECT * FROM (SELECT agent, iteration, created_at, 1 AS is_spawn FROM receipts
                                 WHERE session_id = :session AND (:group IS NULL OR group_id = :group)
@@ -95,7 +96,7 @@ def previous_agent(
                 UNION ALL
                 SELECT * FROM (SELECT agent, iteration, created_at, 0 FROM reasoning
                                 WHERE session_id = :session AND (:group IS NULL OR group_id = :group)
-                                  AND created_at < :before
+                                  AND created_at < :before AND {IS_ACCEPTED.format("id")}
                                 ORDER BY created_at DESC LIMIT :most))
          ORDER BY created_at DESC, is_spawn
     """

@@ -11,15 +11,23 @@ from exported import ISO, as_bytes, bring, export_of, exported, exported_bytes, 
 from memory_engine import MemoryEngine
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.clock import format_day, format_us, now_us
+from ctxrank.indexer.clock import DAY_US, format_day, format_us, now_us
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import last_failure
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
+from ctxrank.indexer.privacy.retention import prune_expired
 from ctxrank.indexer.records.packages import consumers_of
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.records.sessions import NewSession, create_session, project_in_force, session_of_today
+from ctxrank.indexer.records.sessions import (
+    NewSession,
+    create_session,
+    find_session,
+    project_in_force,
+    session_of_today,
+)
+from ctxrank.indexer.records.skill_evidence import check_evidence, previous_agent
 from ctxrank.indexer.records.strategies import extract_strategies, list_strategies
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import ids
@@ -171,6 +179,32 @@ def test_what_a_stranger_says_at_a_completion_becomes_no_strategy_of_ours(anna: 
     bring(anna, export_of({**line, "phase": "completion", "content": "Zebra.", "created_at": later}), is_accepted=False)
     assert len(extract_strategies(anna, "S", "G", None)) == 1
     assert [one.insight for one in list_strategies(anna.primary)] == ["We took the heron."]
+
+
+def test_a_stranger_gives_no_evidence_of_skills_here(anna: Store) -> None:
+    save_reasoning(anna, NewReasoning("S", "G", "qa_expert", "risks", "A heron."), create_session=True)
+    line = {"session": "S", "project": "default", "group": "G", "agent": "developer", "iteration": 1}
+    line |= {"created_at": format_us(now_us() + 60_000_000)}
+    lint = {"record": "skill", "skill": "lint-check", "output": {}, **line}
+    said = export_of(lint, {"record": "reasoning", "phase": "risks", "content": "Zebra.", **line})
+    session, before = find_session(anna.primary, "S"), now_us() + DAY_US
+    for is_accepted, previous in ((False, "qa_expert"), (True, "developer")):
+        bring(anna, said, is_accepted=is_accepted)
+        assert check_evidence(anna.primary, session, None, ("lint-check",)).is_complete is is_accepted
+        found = previous_agent(anna.primary, session, 1, "tech_lead", 0, before_us=before)
+        assert found is not None and found.agent == previous
+
+
+def test_iterations_of_a_stranger_outlive_nothing_of_ours(anna: Store) -> None:
+    save(anna, "a.md", "zebra\n", created_at=now_us() - DAY_US)
+    save_reasoning(anna, NewReasoning("S", "G", "developer", "risks", "A heron."))
+    line = {"record": "reasoning", "session": "S", "project": "default", "group": "G", "agent": "developer"}
+    said = export_of(
+        {**line, "phase": "risks", "content": "Zebra.", "iteration": 99, "created_at": format_us(now_us())}
+    )
+    for is_accepted, pruned in ((False, 0), (True, 1)):
+        bring(anna, said, is_accepted=is_accepted)
+        assert prune_expired(anna, {"package": -5}, is_dry_run=True).deleted["package"] == pruned
 
 
 def test_a_failure_of_a_stranger_does_not_stand_before_the_last_one_here(anna: Store) -> None:
