@@ -13,17 +13,17 @@ what the product would make of it:
     ids such as D1:3 and D1:4       passages of D1: what is asked for are the parts, and not the whole
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
+from ctxrank.indexer.exchange.lines import parse_line
 from ctxrank.indexer.files.artifacts import prepare, refresh_owners
 from ctxrank.indexer.files.read import FileText
 from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, object_of
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.ids import public_id
@@ -88,12 +88,9 @@ def _lines(folder: str, name: str) -> Iterator[tuple[str, Mapping[str, object]]]
     path = os.path.join(folder, name)
     for number, text in _numbered(path):
         try:
-            line: object = json.loads(text)
+            yield f"{path}:{number}", parse_line(text.encode())
         except ValueError as error:
-            raise UsageError(f"{path}:{number} is not JSON: {error}", "Give one object a line.") from error
-        if not is_dict(line):
-            raise UsageError(f"{path}:{number} is not a JSON object.", "Give one object a line.")
-        yield f"{path}:{number}", object_of(line)
+            raise UsageError(f"{path}:{number}: {error}.", "Give one JSON object a line.") from error
 
 
 def _numbered(path: str) -> Iterator[tuple[int, str]]:

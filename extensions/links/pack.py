@@ -123,14 +123,14 @@ def pack_linked(
         block.footer(_named(*outcome), options.form, is_named=is_named),
     )
     part = LinkedPart(text, purchase.used, ESTIMATE, *outcome)
+    unlinked = _found_sections(found, texts, options, prices)
     if found and is_named:  # what is linked is named first
         room = None
         if options.limit is not None and limit is not None:
             room = options.limit - (purchase.used if purchase.is_complete else limit)
-        part = _with_found(part, _found_sections(found, texts, options, prices), options, prices, room)
-    elif found:
-        unnamed = _found_sections(found, texts, options, prices)
-        part = part._replace(omitted=(*part.omitted, *_outcome(unnamed, [NOT_SHOWN] * len(unnamed))[1]))
+        part = _with_found(part, unlinked, options, prices, room)
+    else:
+        part = part._replace(omitted=(*part.omitted, *_outcome(unlinked, [NOT_SHOWN] * len(unlinked))[1]))
     lacking = (*part.omitted, *(one for one in part.shown if one.is_lowered))
     has_all_found = all(one.artifact.tier != _FOUND for one in lacking)
     if options.limit is not None and limit is not None and limit < options.limit and has_all_found:

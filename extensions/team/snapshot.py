@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO
 
 from ctxrank.extensions.team.log import LogLine, TeamLog
@@ -18,7 +18,8 @@ from ctxrank.extensions.team.sync import advance, bring
 from ctxrank.indexer.bounds import MAX_RECORD_BYTES
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.exchange.exchange import Exchange
-from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.exchange.lines import parse_line
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import whole_file
@@ -106,11 +107,11 @@ def _lines(file: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
         raise UsageError(f"{path} is no snapshot.", "Give one that 'team snapshot' wrote.")
     while len(length := file.read(_LENGTH_BYTES)) == _LENGTH_BYTES:
         size = int.from_bytes(length, "big")
-        described: object = None
+        described: Mapping[str, object] = {}
         if size <= _MAX_HEAD_BYTES:
             with contextlib.suppress(ValueError):
-                described = json.loads(file.read(size))
-        n, count = (described.get("n"), described.get("bytes")) if is_dict(described) else (None, None)
+                described = parse_line(file.read(size))
+        n, count = described.get("n"), described.get("bytes")
         if not isinstance(n, int) or not isinstance(count, int) or not 0 <= count <= MAX_RECORD_BYTES:
             raise UsageError(f"{path} is damaged.", "Write it again: 'ctxrank team snapshot'.")
         line = file.read(count)

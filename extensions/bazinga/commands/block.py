@@ -44,11 +44,9 @@ from ctxrank.ranking.context.prices import Prices
 
 DEFAULT_MODEL = "sonnet"
 MAX_PACKAGES = MAX_REASONING = 5
-MAX_SUMMARY_CHARS = 200
+MAX_LINE_CHARS = 200  # of a summary, a solution, an insight
 MAX_REASONING_CHARS = 300
 MAX_SIGNATURE_CHARS = 100
-MAX_SOLUTION_CHARS = 200
-MAX_INSIGHT_CHARS = 200
 MAX_PASSAGE_CHARS = 600
 # Who is shown the newest reasoning of any phase: risks, blockers and pivots, too.
 _OF_ANY_PHASE = ("qa_expert", "tech_lead")
@@ -278,10 +276,10 @@ def render(assembly: Assembly, limit: int, extras: Extras = NO_EXTRAS) -> Contex
         texts["reasoning"].append(f"**[{one_line(entry.agent)}] {entry.phase}:** {content}\n")
     for error in assembly.errors:
         signature = _cut(one_line(error.signature), MAX_SIGNATURE_CHARS)
-        solution = _cut(one_line(error.solution), MAX_SOLUTION_CHARS)
+        solution = _cut(one_line(error.solution), MAX_LINE_CHARS)
         texts["errors"].append(f"**Known Issue**: {signature}\n> **Solution**: {solution}\n")
     for strategy in extras.strategies:
-        insight = _cut(one_line(strategy.insight), MAX_INSIGHT_CHARS)
+        insight = _cut(one_line(strategy.insight), MAX_LINE_CHARS)
         texts["strategies"].append(f"**[{one_line(strategy.topic)}]** {insight}\n")
     for one in extras.passages:
         texts["passages"].append(
@@ -304,7 +302,7 @@ def _package(package: IncludedDocument) -> str:
     label = f" ({one_line(package.label)})" if package.label else ""
     name = one_line(shown_path(package.path) or package.title)
     title = f"**[{package.priority.upper()}]** {name} (id {package.id}){label}\n"
-    return f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n"
+    return f"{title}> {_cut(quoted_line(package.summary), MAX_LINE_CHARS)}\n"
 
 
 def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:

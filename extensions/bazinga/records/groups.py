@@ -5,7 +5,6 @@ import re
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import list_groups, list_sessions
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Store
 
@@ -38,11 +37,8 @@ def name_problem(name: str, *, is_task_group: bool = False) -> str:
 
 def bad_groups(primary: apsw.Connection) -> list[BadGroup]:
     """The groups whose names the predecessor would refuse, by age."""
-    groups = sorted(
-        (group.id, session.name, group.name)
-        for session in list_sessions(primary)
-        for group in list_groups(primary, session.id)
-    )
+    query = "SELECT g.id, s.name, g.name FROM groups AS g JOIN sessions AS s ON s.id = g.session_id ORDER BY g.id"
+    groups = [(int(number), str(session), str(name)) for number, session, name in primary.execute(query)]
     taken: dict[str, set[str]] = {}
     for _, session, name in groups:
         taken.setdefault(session, set()).add(name)

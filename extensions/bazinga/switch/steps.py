@@ -48,14 +48,7 @@ def planned(root: str) -> list[tuple[Script, bytes, bytes]]:
         path = script.path(root)
         old = _content(path) or b""
         if _MARK in old:  # else it is the original, of a first install, a killed one, or a newer version put over it
-            path = script.kept(root)
-            kept = _content(path)
-            if kept is None:
-                raise UsageError(
-                    f"{script.path(root)} is what install put there, and {script.kept_name}, the original, is gone.",
-                    "Put the original back from your version control. Nothing was changed.",
-                )
-            old = kept
+            path, old = script.kept(root), _original(root, script)
         require_known(script, old, path)
         plan.append((script, old, _replacement(script, old)))
     return plan
@@ -148,19 +141,26 @@ def _replace(root: str, script: Script, old: bytes, new: bytes) -> None:
     _write(path, new, os.stat(path).st_mode & 0o777)
 
 
+def _original(root: str, script: Script) -> bytes:
+    """What is kept of a script that was replaced. Raises UsageError where it is gone."""
+    kept = _content(script.kept(root))
+    if kept is None:
+        raise UsageError(
+            f"{script.path(root)} is what install put there, and {script.kept_name}, the original, is gone.",
+            "Put the original back from your version control. Nothing was changed.",
+        )
+    return kept
+
+
 def _require_restorable(root: str, script: Script, noted: dict[object, object]) -> None:
     """Raises UsageError where what would be restored is not what install kept."""
     path, kept = script.path(root), script.kept(root)
-    old = _content(kept)
     here = _content(path) or b""
     if _MARK not in here:
-        if old is None or old == here:
+        if _content(kept) in (None, here):
             require_known(script, here, path)
         return
-    if old is None:
-        raise UsageError(
-            f"{kept}, the original, is gone.", "Put it back from your version control. Nothing was changed."
-        )
+    old = _original(root, script)
     sums = noted.get("originals")
     wanted = sums.get(f"{script.folder}/{script.name}") if is_dict(sums) else None
     if wanted is not None and wanted != hashlib.sha256(old).hexdigest():

@@ -148,6 +148,8 @@ def test_a_query_is_asked_as_typed_and_as_plain_words(tmp_path: Path) -> None:
     ("name", "text", "said"),
     [
         ("corpus.jsonl", "{", "corpus.jsonl:1"),
+        ("corpus.jsonl", "[" * 100_000, "corpus.jsonl:1"),
+        ("queries.jsonl", "[]", "queries.jsonl:1: it is not a JSON object"),
         ("corpus.jsonl", '{"_id": "a", "text": 1.5}\n', "'text'"),
         ("corpus.jsonl", '{"_id": "a", "text": "x"}\n{"_id": "a", "text": "y"}\n', "twice"),
         ("qrels.tsv", "q1\ta\t1\nq1 a\n", "qrels.tsv:2"),

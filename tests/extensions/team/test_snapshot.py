@@ -82,7 +82,14 @@ def test_a_forged_line_is_not_believed_and_comes_from_the_log(machines: Sharing,
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"no snapshot\n", b"ctxrank-snapshot 1\n\xff\xff\xff\xff", b"ctxrank-snapshot 1\n\0\0\0\2{}"]
+    "data",
+    [
+        b"",
+        b"no snapshot\n",
+        b"ctxrank-snapshot 1\n\xff\xff\xff\xff",
+        b"ctxrank-snapshot 1\n\0\0\0\2{}",
+        b"ctxrank-snapshot 1\n\0\0\3\xe8" + b"[" * 1000,
+    ],
 )
 def test_what_is_no_snapshot_is_refused(machines: Sharing, node: Node, tmp_path: Path, data: bytes) -> None:
     (tmp_path / "bad").write_bytes(data)
