@@ -115,9 +115,8 @@ class Served:
     def call_tool(self, params: Json, say: Say | None = None) -> Json:
         """A tool's answer in words and in fields, or its failure in words. Raises Refusal for a tool that is none."""
         name = str(params.get("name"))
-        if name not in tools():
+        if (tool := tools().get(name)) is None:
             raise Refusal(WRONG_PARAMETERS, f"There is no tool {name!a}. There are {', '.join(tools())}.")
-        tool = tools()[name]
         try:
             answer = self._ask(tool, object_of(params.get("arguments")), say)
         except Exception as error:

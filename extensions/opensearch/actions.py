@@ -103,9 +103,7 @@ def _reply(store: Store, done: Sent, settings: WideSettings) -> Reply:
         [f"Sent {done.changed:,} changes to {one_line(settings.hosts)}, {done.unchanged:,} were there{waited}"],
         exit_code=CtxrankError.exit_code if refused else 0,
         notes=tuple(notes),
-        text_notes=()
-        if is_used
-        else ("searches ask the local index: 'engine: opensearch' in config.yaml changes that.",),
+        text_notes=("searches ask the local index: 'engine: opensearch' in config.yaml changes that.",) * (not is_used),
     )
 
 

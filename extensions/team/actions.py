@@ -106,7 +106,7 @@ def status(call: Call, unconfirmed: bool) -> Reply:
             for one in found.unconfirmed
         ]
         return Reply(
-            lambda: Extended(found, {"waiting": waiting, "sealed": sealed}),
+            lambda: {**found._asdict(), "waiting": waiting, "sealed": sealed},
             [
                 *(late or [f"forgotten by all {found.machines} machines"]),
                 *(f"order {one.order}: sealed until {format_day(one.until)}" for one in sealed),

@@ -261,16 +261,11 @@ def connect(dsn: str, project: str, deadline: Deadline = ENDLESS) -> Generator[T
     with postgres_errors(), opened(dsn, deadline) as connection:
         number = format_of(connection)
         if not number:
-            raise CtxrankError(
-                "This database holds no team's log.", "Its administrator makes one: 'ctxrank team init'."
-            )
+            raise CtxrankError("This database holds no team's log.", "Its administrator makes it: 'ctxrank team init'.")
         if number != FORMAT:
-            raise CtxrankError(
-                f"The log has format {number}; this program writes {FORMAT}.",
-                "Upgrade this machine's ctxrank."
-                if number > FORMAT
-                else "Its administrator upgrades it: 'ctxrank team init'.",
-            )
+            older = "Its administrator upgrades it: 'ctxrank team init'."
+            hint = "Upgrade this machine's ctxrank." if number > FORMAT else older
+            raise CtxrankError(f"The log has format {number}; this program writes {FORMAT}.", hint)
         yield TeamLog(connection, project)
 
 

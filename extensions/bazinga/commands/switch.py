@@ -17,10 +17,9 @@ from ctxrank.indexer.text.lines import one_line
 
 def install(call: BazingaCall) -> None:
     """Switch the project's BAZINGA over; a second run changes nothing."""
-    root, is_dry_run = _requested(call)
-    say = _saying(call)
+    root, is_dry_run, say = _requested(call)
     plan = steps.planned(root)  # refuses before anything is made
-    _bring_in(call, root, is_dry_run=is_dry_run)
+    _bring_in(call, root, say, is_dry_run=is_dry_run)
     if not steps.install(root, plan, say, is_dry_run=is_dry_run):
         say("nothing to change: it is installed")
     elif not is_dry_run:
@@ -29,16 +28,15 @@ def install(call: BazingaCall) -> None:
 
 def uninstall(call: BazingaCall) -> None:
     """Give the project's BAZINGA its scripts back; a second run changes nothing."""
-    root, is_dry_run = _requested(call)
-    say = _saying(call)
+    root, is_dry_run, say = _requested(call)
     if not steps.uninstall(root, say, is_dry_run=is_dry_run):
         say("nothing to change: it is not installed")
     elif not is_dry_run and os.path.exists(os.path.join(root, FOLDER, PRIMARY_FILE)):
         say(f"the store stays in {FOLDER}/, with all context that was saved since install; BAZINGA does not see that")
 
 
-def _requested(call: BazingaCall) -> tuple[str, bool]:
-    """(the project, whether it is a dry run). Raises UsageError."""
+def _requested(call: BazingaCall) -> tuple[str, bool, steps.Say]:
+    """(the project, whether it is a dry run, what says a step). Raises UsageError."""
     given, rest = leading_options(call.positionals, ("--project-root",), ("--dry-run",))
     if rest:
         raise UsageError(f"Unexpected argument {rest[0]!a}.", "Flags are --project-root DIR and --dry-run.")
@@ -48,16 +46,16 @@ def _requested(call: BazingaCall) -> tuple[str, bool]:
             "There is no project of BAZINGA here: no folder with .claude/ and bazinga/ in it.",
             "Run it in the project, or name that: --project-root DIR.",
         )
-    return os.path.abspath(root), "--dry-run" in given
+
+    def say(text: str) -> None:
+        if not call.is_quiet:
+            call.write(one_line(text) + "\n")
+
+    return os.path.abspath(root), "--dry-run" in given, say
 
 
-def _saying(call: BazingaCall) -> steps.Say:
-    return lambda text: None if call.is_quiet else call.write(one_line(text) + "\n")
-
-
-def _bring_in(call: BazingaCall, root: str, *, is_dry_run: bool) -> None:
+def _bring_in(call: BazingaCall, root: str, say: steps.Say, *, is_dry_run: bool) -> None:
     """A store in the project, with what BAZINGA's database knows; what is here already is joined."""
-    say = _saying(call)
     is_there = os.path.exists(os.path.join(root, FOLDER, PRIMARY_FILE))
     database = os.path.join(root, DATABASE)
     has_database = os.path.isfile(database) and os.path.getsize(database) > 0

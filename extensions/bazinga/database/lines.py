@@ -67,11 +67,10 @@ class Tables:
         if not schema and not is_whole:
             schema = NEWEST_SCHEMA
         if not isinstance(schema, int) or not OLDEST_SCHEMA <= schema <= NEWEST_SCHEMA:
+            is_old = isinstance(schema, int) and schema < OLDEST_SCHEMA
             raise DamagedError(
                 f"{self._path} has schema {schema} of the predecessor; {OLDEST_SCHEMA} to {NEWEST_SCHEMA} can come in.",
-                "Let the predecessor upgrade it first."
-                if isinstance(schema, int) and schema < OLDEST_SCHEMA
-                else "Upgrade ctxrank.",
+                "Let the predecessor upgrade it first." if is_old else "Upgrade ctxrank.",
             )
         for table, wanted in (
             ("sessions", {"session_id"}),
