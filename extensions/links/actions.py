@@ -57,10 +57,15 @@ def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least
     errors, warnings = report.count("error"), report.count("warning")
     is_ok = not (errors or (strict and warnings))
     return Reply(
-        lambda: Extended(
-            report,
-            {"ok": is_ok, "errors": errors, "warnings": warnings, "total": len(report.findings), "has_more": False},
-        ),
+        lambda: {
+            "ok": is_ok,
+            "counts": report.counts,
+            "errors": errors,
+            "warnings": warnings,
+            "total": len(report.findings),
+            "has_more": False,
+            "findings": report.findings,
+        },
         _check_lines(report, is_ok=is_ok),
         exit_code=0 if is_ok else 1,
     )

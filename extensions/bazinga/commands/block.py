@@ -126,9 +126,7 @@ def context_block(call: BazingaCall) -> Json | None:
         root = root or values.get("--project-root") or call.place.project_root or project_folder() or os.getcwd()
         path = os.path.abspath(os.path.join(root, values["--output-file"]))
         try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            _write(path, text)
             call.warn(f"PROMPT_FILE={one_line(path)}")
         except (OSError, ValueError) as problem:
             reason = f"{path} cannot be written: {problem}"
@@ -149,6 +147,12 @@ def context_block(call: BazingaCall) -> Json | None:
         "errors": [entry.id for entry in shown.errors],
         "error": reason or None,
     }
+
+
+def _write(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _values(call: BazingaCall) -> dict[str, str]:
