@@ -13,8 +13,9 @@ costs a place in a ranking, and one that is missed is ranked as a use.
 from collections.abc import Iterable
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.expressions import compiled_code, expression
+from ctxrank.indexer.text.expressions import expression
 from ctxrank.indexer.text.languages import language_of
+from ctxrank.indexer.text.tables import compiled
 
 MAX_NAMES = 200  # of one text: a table of constants has more, and is not what defines any of them
 
@@ -34,8 +35,8 @@ def forms_of(names: Iterable[str]) -> set[str]:
 def defined_names(text: str, path: str) -> Names:
     """The names that a text defines which is a file of this path, or a part of one."""
     language = language_of(path)
-    if language.kind == "python" and (compiled := compiled_code()) is not None and text.isascii():
-        return Names(tuple(dict.fromkeys(compiled.python_names(text)))[:MAX_NAMES])
+    if language.kind == "python" and (code := compiled("_code")) is not None and text.isascii():
+        return Names(tuple(dict.fromkeys(code.python_names(text)))[:MAX_NAMES])
     lines = f"\n{text}"
     if language.kind == "python":
         return Names(_once(expression("python_names").findall(lines)))

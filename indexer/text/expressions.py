@@ -3,11 +3,7 @@
 import re
 from functools import cache
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.text.tables import rows
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 @cache
@@ -22,13 +18,3 @@ def _expressions() -> dict[str, str]:
 def expression(name: str) -> re.Pattern[str]:
     """The expression of a name."""
     return re.compile(_expressions()[name])
-
-
-@cache
-def compiled_code() -> "ModuleType | None":
-    """What does the same for lines of code in ASCII; None where this installation was made without a C compiler."""
-    try:
-        from ctxrank.indexer.text import _code  # noqa: PLC0415  only where code is read
-    except ImportError:
-        return None
-    return _code

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import filterfalse, pairwise
 
-from ctxrank.indexer.light_typing import cache
+from ctxrank.indexer.text.tables import compiled
 
 MAX_REPEATS = 3  # a name used a hundred times in a file says no more in BM25 than one used three times
 MAX_PARTS = 12  # names with more are rare, and hashes of 20 digits and up mostly have more
@@ -56,9 +56,17 @@ def split_identifiers(*texts: str) -> str:
     In the order in which the words first occur in each, each word at most MAX_REPEATS times. Where one text is long,
     all are looked at by what is compiled.
     """
-    is_long = max(map(len, texts)) >= _COMPILED_FROM_CHARS
-    split = (compiled_split() if is_long else None) or split_in_python
-    return " ".join(filter(None, map(split, texts)))
+    words = compiled("_words") if max(map(len, texts)) >= _COMPILED_FROM_CHARS else None
+    if words is None:
+        return " ".join(filter(None, map(split_in_python, texts)))
+    limits = MAX_PARTS, MAX_WORD_CHARS
+    parts: list[str] = [
+        words.identifiers(text, *limits, MAX_REPEATS)
+        if text.isascii()
+        else _split_found(text, words.compound_words(text.encode("utf-8", "surrogatepass"), *limits))
+        for text in texts
+    ]
+    return " ".join(filter(None, parts))
 
 
 def split_in_python(text: str) -> str:
@@ -81,23 +89,6 @@ def _split_found(text: str, words: list[bytes]) -> str:
         if parts := _split(word):
             found += [parts] * min(count, MAX_REPEATS)
     return " ".join(found)
-
-
-@cache
-def compiled_split() -> Callable[[str], str] | None:
-    """The compiled twin of `split_in_python`; None where this installation was made without a C compiler."""
-    try:
-        from ctxrank.indexer.text import _words  # noqa: PLC0415  not for the few words of a query
-    except ImportError:
-        return None
-
-    def split(text: str) -> str:
-        if text.isascii():
-            return _words.identifiers(text, MAX_PARTS, MAX_WORD_CHARS, MAX_REPEATS)
-        found = _words.compound_words(text.encode("utf-8", "surrogatepass"), MAX_PARTS, MAX_WORD_CHARS)
-        return _split_found(text, found)
-
-    return split
 
 
 def split_word(word: str) -> tuple[str, ...]:

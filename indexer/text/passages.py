@@ -22,8 +22,9 @@ from collections.abc import Callable, Iterable, Iterator
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.expressions import compiled_code, expression
+from ctxrank.indexer.text.expressions import expression
 from ctxrank.indexer.text.languages import Language, language_of
+from ctxrank.indexer.text.tables import compiled
 
 MAX_CHARS = 2400  # about 600 tokens: a passage is shown whole, and a block has to hold several
 TARGET_CHARS = 1200  # what small sections are put together to, and about the mean of the cut pieces
@@ -195,11 +196,11 @@ def _cut_code(text: str, start: int, end: int) -> int:
         return end
     low, high = start + CUT_WINDOW[0], start + CUT_WINDOW[1]
     seen_to = min(high + 100, end)  # it looks ahead
-    piece, compiled = text[start:seen_to], compiled_code()
+    piece, code = text[start:seen_to], compiled("_code")
     # What is above its first line is not in the piece.
-    if compiled is None or not piece.isascii() or "\n" not in piece[: CUT_WINDOW[0]]:
+    if code is None or not piece.isascii() or "\n" not in piece[: CUT_WINDOW[0]]:
         return best_code_cut(text, start, low, high, seen_to) or _cut(text, start, end)
-    best = compiled.code_cut(piece, 0, *CUT_WINDOW, len(piece))
+    best = code.code_cut(piece, 0, *CUT_WINDOW, len(piece))
     return start + best if best else _cut(text, start, end)
 
 
@@ -298,8 +299,8 @@ def _long_strings(lines: str) -> Iterator[tuple[int, int]]:
 
 
 def _python_definitions(lines: str, language: Language) -> Iterator[_Opening]:
-    if (compiled := compiled_code()) is not None and lines.isascii():
-        found: Iterable[tuple[int, str, str]] = compiled.python_openings(lines[1:])
+    if (code := compiled("_code")) is not None and lines.isascii():
+        found: Iterable[tuple[int, str, str]] = code.python_openings(lines[1:])
     else:
         found = openings_in_python(lines)
     for start, indent, name in found:

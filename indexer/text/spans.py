@@ -24,8 +24,8 @@ from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.text.definitions import defined_names
-from ctxrank.indexer.text.expressions import compiled_code
 from ctxrank.indexer.text.languages import language_of
+from ctxrank.indexer.text.tables import compiled
 
 MAX_LINES = 1000  # of a span: what is behind them is not compared
 _CONTEXT_LINES = 4  # around a span, on each side
@@ -447,10 +447,10 @@ def _without_space(text: str) -> bytes:
 
 def _checksums(text: str, without: bytes) -> list[int]:
     """A checksum of each line of a text without some bytes; 0 where it has no others."""
-    encoded, compiled = text.encode("utf-8", "replace"), compiled_code()
-    if compiled is None:
+    encoded, code = text.encode("utf-8", "replace"), compiled("_code")
+    if code is None:
         return [*map(crc32, encoded.translate(None, without).split(b"\n"))]
-    return cast("list[int]", compiled.line_checksums(encoded, without))
+    return cast("list[int]", code.line_checksums(encoded, without))
 
 
 def _places_of(text: str, word: str) -> Iterator[int]:

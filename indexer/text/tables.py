@@ -1,4 +1,6 @@
-"""Tables beside the code: one row an entry, columns between tabs, and lines of comment that begin with #; and JSON."""
+"""Beside the code: tables (one row an entry, columns between tabs, and lines of comment that begin with #), JSON, and
+what was compiled.
+"""
 
 import marshal
 import os
@@ -9,6 +11,7 @@ from ctxrank.indexer.systems import keep_for_next_process, place_of_kept, state_
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
+    from types import ModuleType
     from typing import TypeVar
 
     _Value = TypeVar("_Value")
@@ -44,6 +47,19 @@ def read_kept(place: str) -> object:
             return marshal.loads(file.read())
     except (OSError, EOFError, ValueError, TypeError):
         return None
+
+
+_compiled: "dict[str, ModuleType | None]" = {}
+
+
+def compiled(name: str) -> "ModuleType | None":
+    """A compiled module of this folder; None where this installation was made without a C compiler."""
+    if name not in _compiled:
+        try:
+            _compiled[name] = __import__(f"{__package__}.{name}", fromlist=[name])
+        except ImportError:
+            _compiled[name] = None
+    return _compiled[name]
 
 
 def json_of(module_file: str, name: str) -> Any:

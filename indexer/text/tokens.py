@@ -13,8 +13,8 @@ from collections.abc import Callable
 from math import ceil, fsum
 from operator import mul
 
-from ctxrank.indexer.light_typing import cache
-from ctxrank.indexer.text.tables import rows
+from ctxrank.indexer.light_typing import cache, cast
+from ctxrank.indexer.text.tables import compiled, rows
 
 # Least squares against o200k_base over prose, Markdown, Python, JSON, diffs, logs and CJK: -6 to +3 % per
 # class, where the usual len / 4 is off by -35 % on logs and -46 % on CJK.
@@ -66,7 +66,7 @@ class TokenCounter:
 def estimate_tokens(text: str) -> int:
     """About how many o200k_base tokens a text has, rounded up; 0 for the empty text alone."""
     raw = text.encode("utf-8", "surrogatepass")
-    return _estimate(len(raw), (compiled_classes() or classes_in_python)(raw))
+    return _estimate(len(raw), class_counts(raw))
 
 
 def _estimate(size: int, counts: tuple[int, ...]) -> int:
@@ -74,14 +74,10 @@ def _estimate(size: int, counts: tuple[int, ...]) -> int:
     return max(ceil(fsum(map(mul, _PRICES, counts))), -(-size // LONGEST_TOKEN_BYTES))
 
 
-@cache
-def compiled_classes() -> Callable[[bytes], tuple[int, ...]] | None:
-    """The compiled twin of `all_in_python`; None where this installation was made without a C compiler."""
-    try:
-        from ctxrank.indexer.text._words import count_classes  # noqa: PLC0415  most commands count no tokens
-    except ImportError:
-        return None
-    return count_classes
+def class_counts(raw: bytes) -> tuple[int, ...]:
+    """The counts of `all_in_python`, by its compiled twin where there is one."""
+    words = compiled("_words")
+    return all_in_python(raw) if words is None else cast("tuple[int, ...]", words.count_classes(raw))
 
 
 def classes_in_python(raw: bytes) -> tuple[int, ...]:
@@ -151,14 +147,14 @@ def _beyond(marks: bytes, first: int) -> int:
 def cautious_tokens(text: str) -> float:
     """The count; 0 for the empty text alone."""
     raw = text.encode("utf-8", "replace")
-    counts = (compiled_classes() or all_in_python)(raw)
+    counts = class_counts(raw)
     return MARGIN * _estimate(len(raw), counts) + _surcharge(*counts[len(_PRICES) :])
 
 
 def surcharge(text: str) -> float:
     """What a text that is not of the usual make costs beyond its estimate."""
     raw = text.encode("utf-8", "replace")
-    return _surcharge(*(compiled_classes() or all_in_python)(raw)[len(_PRICES) :])
+    return _surcharge(*class_counts(raw)[len(_PRICES) :])
 
 
 def _surcharge(capitals: int, punctuation: int, machine: int, digits: int, dense: int, astral: int) -> float:

@@ -17,7 +17,6 @@ that a search reads have few words that it has not met.
 
 from collections.abc import Mapping
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, cache
 from ctxrank.indexer.text.identifiers import (
     MAX_PARTS,
     MAX_WORD_CHARS,
@@ -27,9 +26,7 @@ from ctxrank.indexer.text.identifiers import (
     parts_in,
     places_of_parts,
 )
-
-if TYPE_CHECKING:
-    from ctxrank.indexer.text import _words
+from ctxrank.indexer.text.tables import compiled
 
 # Of a token what it may match as: itself, then its parts; each with its bytes. Of a piece of a text its tokens.
 Tokens = tuple[tuple[tuple[int, int, str], ...], ...]
@@ -40,8 +37,8 @@ class WordFinder:
 
     def __init__(self, tokens_at: TokensAt) -> None:
         self._tokens_at = tokens_at
-        compiled = compiled_finder()
-        self._compiled = None if compiled is None else compiled(self._described, MAX_PARTS, MAX_WORD_CHARS)
+        words = compiled("_words")
+        self._compiled = None if words is None else words.WordFinder(self._described, MAX_PARTS, MAX_WORD_CHARS)
 
     def find(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
         """The tokens of a text in UTF-8, and which of them are wanted, by their terms."""
@@ -85,13 +82,3 @@ def _description(
         places = places_of_parts(word, parts.get(word, _NO_PARTS))
         described.append(((start, end, term), *[(start + first, start + last, part) for first, last, part in places]))
     return tuple(described)
-
-
-@cache
-def compiled_finder() -> "type[_words.WordFinder] | None":
-    """The compiled twin; None where this installation was made without a C compiler."""
-    try:
-        from ctxrank.indexer.text import _words  # noqa: PLC0415  only where texts are read
-    except ImportError:
-        return None
-    return _words.WordFinder

@@ -21,6 +21,7 @@ from ctxrank.indexer.text.identifiers import (
     split_in_python,
     split_word,
 )
+from ctxrank.indexer.text.tables import compiled
 
 HUMPS = st.lists(st.from_regex(r"[A-Z][a-z]{1,6}", fullmatch=True), min_size=2, max_size=MAX_PARTS)
 
@@ -177,7 +178,7 @@ def test_a_word_is_cut_as_this_pattern_cuts_it(word: str) -> None:
     assert split_word(word) == (tuple(part.lower() for part in parts) if is_compound else ())
 
 
-@pytest.mark.skipif(identifiers.compiled_split() is None, reason="this installation was made without a C compiler")
+@pytest.mark.skipif(compiled("_words") is None, reason="this installation was made without a C compiler")
 @given(
     st.text(st.sampled_from("aAbBsS09z_ .-Zt\n\0"), max_size=300)
     | st.text(st.sampled_from("aZ9 "), min_size=90)
@@ -192,5 +193,5 @@ def test_the_compiled_twin_cuts_as_the_one_in_python(text: str) -> None:
 def test_an_installation_without_the_twin_cuts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "getUser parseURLs " * 20
     both = split_identifiers(text)
-    monkeypatch.setattr(identifiers, "compiled_split", lambda: None)
+    monkeypatch.setattr(identifiers, "compiled", lambda _: None)
     assert split_identifiers(text) == both == " ".join(["get user"] * 3 + ["parse urls"] * 3)

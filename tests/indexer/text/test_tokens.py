@@ -21,7 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.text import tokens, vocabulary, vocabulary_image
+from ctxrank.indexer.text import tables, tokens, vocabulary, vocabulary_image
 from ctxrank.indexer.text.tokens import TokenCounter, estimate_tokens, model_factor, model_limit
 from ctxrank.indexer.text.vocabulary import (
     PIECE_CHARS,
@@ -204,7 +204,7 @@ def test_an_image_is_of_a_file_and_of_the_code_that_reads_it(tmp_path: Path, mon
     code = Path(str(sys.modules[str(made_of and made_of.__module__)].__file__))
     stats = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in (file, code)]
     assert key_of(str(file)).decode() == " ".join(stats)
-    monkeypatch.setattr(vocabulary_image, "compiled_type", lambda: None)
+    monkeypatch.setattr(vocabulary_image, "compiled", lambda _: None)
     assert key_of(str(file)).decode() == stats[0]
 
 
@@ -407,7 +407,7 @@ def test_what_is_unusual_costs_what_these_patterns_find(text: str) -> None:
     assert math.isclose(tokens.surcharge(text), cost)
 
 
-@pytest.mark.skipif(tokens.compiled_classes() is None, reason="this installation was made without a C compiler")
+@pytest.mark.skipif(tables.compiled("_words") is None, reason="this installation was made without a C compiler")
 @given(
     st.text(max_size=200)
     | st.text(st.sampled_from("aAbz09 \t\r\n.,-ä日😀"), max_size=200)
@@ -415,12 +415,10 @@ def test_what_is_unusual_costs_what_these_patterns_find(text: str) -> None:
 )
 def test_the_compiled_twin_counts_as_the_one_in_python(text: str) -> None:
     raw = text.encode("utf-8", "surrogatepass")
-    compiled = tokens.compiled_classes()
-    assert compiled is not None
-    assert compiled(raw) == tokens.all_in_python(raw)
+    assert tokens.class_counts(raw) == tokens.all_in_python(raw)
 
 
 def test_any_installation_estimates_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     before = [estimate_tokens(sample) for sample in SAMPLES.values()]
-    monkeypatch.setattr(tokens, "compiled_classes", lambda: None)
+    monkeypatch.setattr(tokens, "compiled", lambda _: None)
     assert [estimate_tokens(sample) for sample in SAMPLES.values()] == before

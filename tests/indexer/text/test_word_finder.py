@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ctxrank.indexer.text import word_finder
 from ctxrank.indexer.text.identifiers import find_words
+from ctxrank.indexer.text.tables import compiled
 from ctxrank.indexer.text.word_finder import WordFinder
 
 TokensAt = Callable[[bytes], list[tuple[int, int, str]]]
@@ -46,7 +47,7 @@ def terms_of(tokens_at: TokensAt, text: str) -> list[str]:
     return [term for _, _, term in tokens_at(text.encode("utf-8", "replace"))]
 
 
-@pytest.mark.skipif(word_finder.compiled_finder() is None, reason="this installation was made without a C compiler")
+@pytest.mark.skipif(compiled("_words") is None, reason="this installation was made without a C compiler")
 @given(text=texts, asked=texts, with_parts=st.booleans())
 def test_the_compiled_finder_finds_what_the_one_in_python_finds(
     finder: WordFinder, tokens_at: TokensAt, text: str, asked: str, with_parts: bool
@@ -76,7 +77,7 @@ def test_words_match_by_their_terms_and_identifiers_by_their_parts(
     tokens_at: TokensAt, monkeypatch: pytest.MonkeyPatch, is_compiled: bool
 ) -> None:
     if not is_compiled:
-        monkeypatch.setattr(word_finder, "compiled_finder", lambda: None)
+        monkeypatch.setattr(word_finder, "compiled", lambda _: None)
     finder = WordFinder(tokens_at)
     text = b"Locked: the walLock"
     tokens, spans, matches = finder.find(text, {"lock": 1.0}, with_parts=True)
