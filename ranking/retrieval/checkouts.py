@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.allowed_roots import removed_worktrees
+from ctxrank.indexer.store.allowed_roots import is_removed_worktree
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.location import is_worktree
@@ -23,7 +23,7 @@ class Elsewhere(NamedTuple):
 def files_elsewhere(store: Store, documents: Iterable[int]) -> Elsewhere:
     """Which of these documents are in another checkout: files, and packages whose file is."""
     names = read_map(store.primary, "SELECT id, path FROM roots WHERE path NOT LIKE '@%'", (), int, str)
-    gone = removed_worktrees(store.location, store.primary)
+    gone = [name for name in names.values() if is_removed_worktree(store.location, store.primary, name)]
     others = _others(store, {id_: name for id_, name in names.items() if name not in gone})
     query = """
         SELECT d.id, a.root_id, p.id IS NULL

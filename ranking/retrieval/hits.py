@@ -171,6 +171,7 @@ def make_hit(
     passages: tuple[PassageHit, ...],
     explanation: "Explanation | None",
     shares: "ScoreShares | None" = None,
+    checkout: str = "",
 ) -> Hit:
     """The hit as it is handed out."""
     return Hit(
@@ -182,7 +183,7 @@ def make_hit(
         file_state=states.of(parent.artifact_id, parent.number if parent.kind == PACKAGE else None),
         passages=passages, explanation=explanation, marks=snippet.marks,
         shares=shares, session_title=parent.session_title,
-        whose=whose(states.store.primary, parent.number),
+        whose=whose(states.store.primary, parent.number), checkout=checkout,
     )  # fmt: skip
 
 

@@ -336,7 +336,7 @@ def _term(key: TermKey, counted: _QueryCount, statistics: Statistics) -> QueryTe
     idf = inverse_document_frequency(statistics.documents, df)
     term = QueryTerm(
         text=counted.surface, ids=found.ids, stems=found.terms, weight=query_tf_saturation(sum(counted.times)), df=df,
-        idf=idf, column=key.column if field == TEXT else "", surfaces=found.surfaces, prefix=found.prefix,
+        idf=idf, column=key.column, surfaces=found.surfaces, prefix=found.prefix,
         forms=tuple(counted.forms.items()), field=field,
     )  # fmt: skip
     in_paths = counted.by_field.get(PATH)
@@ -483,7 +483,7 @@ def _phrase(term: Term, engine: Engine) -> Clause | None:
 def _look_up(engine: Engine, token: Token) -> dict[str, _Lookup]:
     """The index's terms that a token matches, by the fields that have some."""
     by_field: dict[str, _Lookup] = {}
-    for field in _FIELDS_OF[token.key.column]:
+    for field in (TEXT,) if token.key.column else (TEXT, PATH):
         if token.key.is_prefix:
             found = _look_up_prefix(engine, token.surface, field)
             if found.ids:
@@ -491,10 +491,6 @@ def _look_up(engine: Engine, token: Token) -> dict[str, _Lookup]:
         elif term := engine.look_up(token.key.term, field):
             by_field[field] = _Lookup((term.id,), (term.term,), term.df, (token.surface,))
     return by_field
-
-
-# The fields that a word is looked for in, by the column that it was asked for in.
-_FIELDS_OF = {"": (TEXT, PATH), "title": (TEXT,), "body": (TEXT,), "path": (PATH,)}
 
 
 def _look_up_prefix(engine: Engine, surface: str, field: str) -> _Lookup:

@@ -292,9 +292,8 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
 
             explanation, shares = explain_blend(plan, row.group, row.text, row.parts, plan.tuning.text)
         passages = tuple(one.passage for one in read if one.passage is not None)
-        hit = make_hit(states, parent, row.score, best.snippet, passages, explanation, shares)
-        if row.signals.id in page.others:
-            hit = hit._replace(checkout=page.others[row.signals.id])
+        checkout = page.others.get(row.signals.id, "")
+        hit = make_hit(states, parent, row.score, best.snippet, passages, explanation, shares, checkout)
 
         def terms(hit: Hit = hit, best: ShownText = best) -> frozenset[str]:
             unread = "" if request.has_snippets else best.text

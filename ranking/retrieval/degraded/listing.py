@@ -38,7 +38,8 @@ def list_documents(question: Question) -> SearchResult:
         make_hit(
             states, parent, None, NOTHING._replace(text=one_line(parent.body[:_SHOWN_CHARS])), (),
             explain_heuristic(heuristic(signals_of(parent, today))) if request.is_explained else None,
-        )._replace(checkout=others.get(parent.id, ""))
+            checkout=others.get(parent.id, ""),
+        )
         for parent in (cleaned_parent(parent, config.redaction_mode) for parent in parents[: max(request.limit, 0)])
     )  # fmt: skip
     facets = None
