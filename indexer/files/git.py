@@ -62,12 +62,7 @@ _SHA256_CONFIG = "[extensions]\n\tobjectFormat = sha256\n"
 
 
 class GitError(Exception):
-    """Why git was not asked, or gave no whole answer; a sentence's end for a report."""
-
-    @property
-    def reason(self) -> str:
-        """What to tell a person."""
-        return str(self.args[0])
+    """Why git was not asked, or gave no whole answer: the end of a sentence for a person."""
 
 
 class GitTimeoutError(GitError):

@@ -94,7 +94,7 @@ def date_documents(store: Store, first_seq: int, asked: Asked) -> DateReport:
             if dates is None:
                 dates = dating.all_dates(files)
     except GitError as error:
-        return DateReport(0, error.reason)
+        return DateReport(0, str(error))
     wrong = [(file, moment) for file, moment in dates if moment != file.created_at]
     _write(store, name, _LastPass(head, seq), wrong, first_seq)
     if store.last_seq() > seq:
@@ -173,7 +173,7 @@ class _Dating:
                     if len(found) == len(paths):
                         break
         except GitError as error:  # what was learnt until then is true
-            self.reason = error.reason
+            self.reason = str(error)
         return found
 
     def _moment(self, commit: Commit) -> int:
@@ -191,7 +191,7 @@ class _Dating:
                 if path.startswith(self._prefix) and path[len(self._prefix) :] in paths:
                     blobs[path[len(self._prefix) :]] = facts.rpartition(b" ")[2].decode("ascii", "replace")
         except GitError as error:
-            self.reason = error.reason
+            self.reason = str(error)
         return blobs
 
 

@@ -6,7 +6,7 @@ the answer says so.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import apsw
 
@@ -33,9 +33,9 @@ class FacetCounts(NamedTuple):
     fields: dict[str, list[tuple[str, int]]]
 
 
-def counted(primary: apsw.Connection, documents: Iterable[ParentDocument]) -> FacetCounts:
+def counted(primary: apsw.Connection, rows: Collection[ParentDocument]) -> FacetCounts:
     """The facets of documents."""
-    rows, now = list(documents), now_us()
+    now = now_us()
     priorities = Counter(row.priority for row in rows)
     labels = origin_labels(primary)
     origins = Counter(labels[origin_and_number(row.number)[0]] for row in rows)
