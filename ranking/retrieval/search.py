@@ -193,11 +193,6 @@ class _Ranked(NamedTuple):
     parts: HeuristicParts
     score: float
 
-    @property
-    def order(self) -> tuple[bool, float, int, int]:
-        """Best first; what is superseded never comes before what is current; then the newest."""
-        return self.signals.is_superseded, -self.score, -self.signals.created_at, -self.signals.id
-
 
 def _ranked_page(call: _Call, limit: int) -> _Page:
     """The best `limit` hits of the index."""
@@ -332,24 +327,25 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
                 parts = heuristic(signals_of(signals, today), BLENDED)
                 score = blended(text, parts.total, weight)
                 best.append(_Ranked._make((signals, group, text, parts, score)))
-            best.sort(key=lambda row: row.order)
-            if page.others:
-                best = _own_first(best, page.others, has_copies=not call.question.request.is_by_passage)
-            del best[wanted:]
+            best = _in_order(best, page.others, has_copies=not call.question.request.is_by_passage)[:wanted]
             start, end = end, end + min(2 * (end - start), _CHUNK)
         ranked += best
     return sorted(ranked, key=lambda row: row.signals.is_superseded)  # sorting is stable
 
 
-def _own_first(ranked: list[_Ranked], others: Collection[int], *, has_copies: bool) -> list[_Ranked]:
-    """Files of another checkout behind those with the same score, and behind the own file of their path."""
+def _in_order(ranked: list[_Ranked], others: Collection[int], *, has_copies: bool) -> list[_Ranked]:
+    """Best first, then the newest; what is superseded never comes before what is current.
+
+    What is in another checkout is behind those with the same score, and a file there behind the own file of its path.
+    """
     lead: dict[str, float] = {}  # a path → the best score of its copies elsewhere
-    for row in ranked:
-        if has_copies and row.signals.id in others:
+    for row in ranked if others and has_copies else ():
+        if row.signals.path and row.signals.id in others:
             lead[row.signals.path] = max(row.score, lead.get(row.signals.path, 0.0))
 
-    def order(row: _Ranked) -> tuple[bool, float, bool]:
-        score = row.score if row.signals.id in others else max(row.score, lead.get(row.signals.path, 0.0))
-        return row.signals.is_superseded, -score, row.signals.id in others
+    def order(row: _Ranked) -> tuple[bool, float, bool, float, int, int]:
+        id_, _, created_at, is_superseded, path = row.signals
+        score = row.score if id_ in others else max(row.score, lead.get(path, 0.0))
+        return is_superseded, -score, id_ in others, -row.score, -created_at, -id_
 
-    return sorted(ranked, key=order)  # stable: else as before
+    return sorted(ranked, key=order)

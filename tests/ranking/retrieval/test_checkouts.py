@@ -78,6 +78,20 @@ def test_a_package_says_in_which_other_checkout_its_file_is(tmp_path: Path) -> N
     assert _places(main, "herons unlock") == [("n.md", "")]
 
 
+def test_own_records_are_not_lifted_by_a_package_of_another_checkout(tmp_path: Path) -> None:
+    main = tmp_path / "main"
+    (main / ".git").mkdir(parents=True)
+    make_store(main).close()
+    with open_store(start=str(_link(main, tmp_path / "one"))) as store:
+        save(store, "n.md", "herons unlock the okapi\n", summary="Herons unlock the okapi.")
+    with open_store(start=str(main)) as store:
+        save(store, "a.md", "zebras graze, and an okapi\n" * 20, summary="Zebras.")
+        save(store, "b.md", "herons and an okapi\n", summary="Herons and an okapi.")
+    query = "herons unlock okapi"
+    paths = [path for path, _ in _places(main, query)]
+    assert paths == [path for path, _ in _places(tmp_path / "one", query)] == ["n.md", "b.md", "a.md"]
+
+
 def test_a_worktree_whose_folder_alone_is_gone_is_still_another_checkout(project: Path) -> None:
     one = project.parent / "one"
     shutil.rmtree(one)
