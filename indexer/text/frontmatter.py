@@ -22,6 +22,7 @@ MAX_BYTES = 64 * 1024
 MAX_DEPTH = 12
 MAX_NODES = 4000
 _FENCE = "---"
+_FIRST_LINE = 2  # of the YAML, behind the fence
 _ENDS = ("---", "...")
 # `key: value`, also as an item of a list.
 _PAIR = re.compile(r"(?P<indent>[ ]*(?:-[ ]+)*)(?P<key>[^\s#:'\"\[{|>-][^:\n]*:[ \t]+)(?P<value>[^\n]*)")
@@ -65,33 +66,33 @@ def read_frontmatter(text: str) -> Frontmatter:
     if end is None:
         return Frontmatter({}, {}, text, (_malformed(1, "the frontmatter is never closed by '---'"),))
     body = "\n".join(lines[end + 1 :])
-    values, places, problems = read_yaml("\n".join(lines[1:end]) + "\n", first_line=2)
+    values, places, problems = read_yaml("\n".join(lines[1:end]) + "\n")
     return Frontmatter(values, places, body, problems)
 
 
-def read_yaml(text: str, *, first_line: int = 1) -> tuple[dict[str, object], dict[str, int], tuple[Problem, ...]]:
+def read_yaml(text: str) -> tuple[dict[str, object], dict[str, int], tuple[Problem, ...]]:
     """A YAML mapping as plain values, their lines, and what is wrong. Never raises.
 
     After a problem that ends the reading, what was complete before it is kept.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        return {}, {}, (_malformed(first_line, f"the frontmatter is larger than {MAX_BYTES // 1024} KiB"),)
-    builder = _read(text, first_line)
+        return {}, {}, (_malformed(_FIRST_LINE, f"the frontmatter is larger than {MAX_BYTES // 1024} KiB"),)
+    builder = _read(text)
     problems = tuple(builder.problems)
     quoted = "\n".join(_quoted(text.split("\n"), _REFUSED if problems else _NUMBER))
     if quoted != text:
-        builder = _read(quoted, first_line)
+        builder = _read(quoted)
         problems = problems or tuple(builder.problems)
     values = object_of(builder.root)
     if builder.root is not None and not is_dict(builder.root):
-        problems += (_malformed(first_line, "the frontmatter is not made of 'key: value' lines"),)
+        problems += (_malformed(_FIRST_LINE, "the frontmatter is not made of 'key: value' lines"),)
     return values, builder.lines, problems
 
 
-def _read(text: str, first_line: int) -> "_Builder":
+def _read(text: str) -> "_Builder":
     import yaml  # noqa: PLC0415  25 ms that a file without frontmatter does not pay
 
-    builder = _Builder(first_line)
+    builder = _Builder()
     loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         for event in yaml.parse(text.encode("utf-8", "replace").decode(), loader):
@@ -100,12 +101,12 @@ def _read(text: str, first_line: int) -> "_Builder":
         builder.problems.append(_malformed(*refusal.args))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = first_line + (mark.line if mark is not None else 0)
+        line = _FIRST_LINE + (mark.line if mark is not None else 0)
         builder.problems.append(_malformed(line, " ".join(str(error.problem or error.context or "not YAML").split())))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         # The reader refuses control characters by their position and not by their line.
         position = getattr(error, "position", None)
-        line = first_line + (text[:position].count("\n") if isinstance(position, int) else 0)
+        line = _FIRST_LINE + (text[:position].count("\n") if isinstance(position, int) else 0)
         builder.problems.append(_malformed(line, "a character that YAML does not allow"))
     return builder
 
@@ -149,18 +150,17 @@ class _OpenValue:
 class _Builder:
     """Makes values of events, with a stack of its own: depth costs no recursion."""
 
-    def __init__(self, first_line: int) -> None:
+    def __init__(self) -> None:
         self.root: object = None
         self.lines: dict[str, int] = {}
         self.problems: list[Problem] = []
-        self._first_line = first_line
         self._stack: list[_OpenValue] = []
         self._nodes = 0
 
     def take(self, event: object) -> None:
         """One event of the parser. Raises _Refused."""
         name = type(event).__name__
-        line = self._first_line + getattr(getattr(event, "start_mark", None), "line", 0)
+        line = _FIRST_LINE + getattr(getattr(event, "start_mark", None), "line", 0)
         if name == "AliasEvent":
             raise _Refused(line, "aliases (*name) are not allowed")
         if name in ("SequenceEndEvent", "MappingEndEvent"):
