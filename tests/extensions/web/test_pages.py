@@ -577,3 +577,11 @@ def test_no_template_trusts_a_text() -> None:
         assert not re.search(r"\|\s*safe|autoescape|Markup|style=|\son\w+=|<script(?! type=\"module\" src=)", text), (
             template
         )
+
+
+def test_a_store_of_one_document_is_said_to_have_one(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "zebras\n")
+        found = served(store.location.primary)
+    with found.browser:
+        assert "1 document, index up to date" in _get(found, "/").text
