@@ -182,7 +182,7 @@ class MemoryTool:
         line = next((line for line in text.split("\n") if line.strip(" #")), path)
         summary = shorten(one_line(line).strip(" #"), _SUMMARY_CHARS)
         new = NewPackage(self._session, None, "research", f"{TEXT_PATH}{path}", self._producer, summary, title=path)
-        save_package(self._store, new, text=text, create_session=True, needs_file=True)
+        save_package(self._store, new, text=text, create_session=True)
 
     def _remove(self, paths: list[str]) -> None:
         """Take files out of the store, with their earlier versions."""
