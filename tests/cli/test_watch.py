@@ -12,15 +12,16 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from builders import Answer, answer_of, make_store, obey_interrupts
+from builders import Answer, always, answer_of, make_store, obey_interrupts
 
 from ctxrank.cli.actions.upkeep import watch
 from ctxrank.cli.main import run
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.store import out_of_date
 from ctxrank.indexer.store.out_of_date import files_out_of_date
 
 needs_watchfiles = pytest.mark.skipif(
@@ -119,7 +120,10 @@ def test_a_saved_finding_whose_file_is_gone_names_no_step_that_changes_nothing(f
     assert "out of date: a.md (missing).\n" in said
 
 
-def test_an_answer_without_hits_names_files_that_have_changed_or_are_gone(folder: Path) -> None:
+def test_an_answer_without_hits_names_files_that_have_changed_or_are_gone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(out_of_date, "time", SimpleNamespace(monotonic=always(0.0)))  # it looks at both, however long
     (folder / "b.md").write_text("b\n")
     indexed(folder)
     (folder / "a.md").write_text("# A\n\nlions!\n")
