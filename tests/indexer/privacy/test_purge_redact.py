@@ -20,6 +20,7 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy import redact_again as redact_again_module
 from ctxrank.indexer.privacy.erase import is_erasing_due
+from ctxrank.indexer.privacy.purge import forget_document
 from ctxrank.indexer.privacy.redact_again import RedactedAgain, redact_again
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
@@ -29,6 +30,7 @@ from ctxrank.indexer.records.strategies import NewStrategy, save_strategy
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.user_rules import parse_user_rules
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.ids import parse_ref
 from ctxrank.indexer.store.store import Store
 
 SECRET = "zq7x" * 3
@@ -128,6 +130,16 @@ def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
     assert everything(store) == before
     assert not counted.is_erased and not is_erasing_due(store.primary)
     assert redact_again(store, MODE) == counted._replace(is_dry_run=False, is_erased=True)
+
+
+def test_what_it_makes_the_same_as_a_text_that_was_purged_goes(store: Store) -> None:
+    for secret in ("[REDACTED:mine]", SECRET):
+        save_strategy(store, NewStrategy("default", "general", f"Never log {secret}."))
+    forget_document(store, parse_ref("strategy:1"))
+    assert redact_again(store, MODE, is_dry_run=True).redacted == {"strategy": 1}
+    assert store.primary.execute("SELECT id FROM strategies").fetchall() == [(2,)]
+    assert redact_again(store, MODE).redacted == {"strategy": 1}
+    assert store.primary.execute("SELECT id FROM strategies").fetchall() == []
 
 
 def test_a_second_run_finds_nothing_and_writes_nothing(store: Store) -> None:

@@ -14,7 +14,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.redaction.engine import RULESET_VERSION, Redacted, RedactionMode, find_rule, redact
+from ctxrank.indexer.redaction.engine import (
+    RULESET_VERSION,
+    Redacted,
+    RedactionMode,
+    _Claims,  # pyright: ignore[reportPrivateUsage] # where its labels are tells how far is looked, and no answer does
+    find_rule,
+    redact,
+)
 from ctxrank.indexer.redaction.guards import Secret, found_at, looks_random
 from ctxrank.indexer.redaction.rules import FORMAT_RULES, Rule
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES
@@ -383,6 +390,16 @@ def test_a_word_is_random_where_letters_digits_and_case_change_often() -> None:
     assert not looks_random("abcdefghijklm4nopqRs")
     assert not looks_random("abcdefghij3klm4nopq")  # 19 characters, and no capital
     assert not looks_random("ab3ab3ab3ab4ab3ab3aR")  # few different ones
+
+
+def test_where_labels_are_is_counted_in_the_text_that_has_them() -> None:
+    claims = _Claims("an abc and a defgh.", None)
+    claims.add(3, 6, "[LONGER]", "one")
+    claims.add(13, 18, "[B]", "two")
+    names: set[str] = set()
+    text, labels = claims.apply(names)
+    assert (text, names) == ("an [LONGER] and a [B].", {"one", "two"})
+    assert [text[start:end] for start, end in labels] == ["[LONGER]", "[B]"]
 
 
 def test_of_two_rules_that_see_the_same_text_the_first_takes_all_of_it() -> None:

@@ -138,6 +138,11 @@ def test_the_nodes_of_a_cluster_are_shown_without_how_they_are_asked() -> None:
     assert WideSettings(("https://a:9200", "http://b:9201")).hosts == "a:9200, b:9201"
 
 
+def test_an_index_of_which_only_the_nodes_are_named_has_one_shard_no_copies_and_the_embedded_one_next_to_it() -> None:
+    named = WideSettings(("https://a:9200",))
+    assert (named.shards, named.replicas, named.keeps_local) == (1, 0, True)
+
+
 @pytest.mark.needs("opensearch")
 def test_the_environment_names_nodes_before_a_file_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CTXRANK_WIDE", raising=False)

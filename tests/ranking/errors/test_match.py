@@ -605,6 +605,13 @@ def test_alignment_is_symmetric_and_one_only_for_equal_headlines() -> None:
     assert align(one, one).share == 1.0 > align(one, other).share
 
 
+def test_notes_are_alike_where_the_words_that_say_something_are() -> None:
+    notes = ("the expected rows are <n>", "expected of these <str> rows", "the missing files are <n>")
+    one, alike, apart = (signed("error: no rate")._replace(notes=(note,)) for note in notes)
+    assert not compare(one, alike).notes_apart
+    assert compare(one, apart).notes_apart
+
+
 def test_likeness_of_an_error_to_itself_is_an_instance_without_objections() -> None:
     signature = signed(AT.format("a", 3, "test_a", "assert x == 1", "AssertionError: x"))
     likeness = compare(signature, signature)

@@ -36,6 +36,12 @@ def _paths(store: Store, text: str) -> list[str]:
     return [hit.path for hit in search(store, SearchRequest(text)).hits]
 
 
+def _explained(store: Store, text: str) -> dict[str, str]:
+    """The lines of each hit's explanation, by its path, best first."""
+    hits = search(store, SearchRequest(text, is_explained=True)).hits
+    return {hit.path: "\n".join(hit.explanation.lines()) for hit in hits if hit.explanation}
+
+
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
@@ -95,6 +101,9 @@ def test_who_wants_to_use_it_gets_the_papers(tree: Store) -> None:
 def test_a_folder_that_is_named_and_a_file_that_alone_has_all_words_count_in_full(tree: Store, tmp_path: Path) -> None:
     assert _paths(tree, "tests")[0] == "tests/test_limits.py"
     assert _paths(tree, "upload limits listed large")[0] == "README.md"
+    for text, counts_in_full in (("tests", True), ("/Tests/", True), ("limits", False), ("tests limits", False)):
+        lines = _explained(tree, text)["tests/test_limits.py"]
+        assert (" as a test" not in lines) == counts_in_full, text
 
 
 def test_without_source_nothing_counts_less(tmp_path: Path) -> None:
@@ -113,9 +122,8 @@ def test_in_a_manual_with_some_code_nothing_counts_less(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         index_artifacts(store)
         store.catch_up()
-        hits = search(store, SearchRequest("upload limits", is_explained=True)).hits
-        explained = "\n".join(line for hit in hits if hit.explanation for line in hit.explanation.lines())
-    assert len(hits) == 5 and " as documentation" not in explained
+        explained = _explained(store, "upload limits")
+    assert len(explained) == 5 and " as documentation" not in "\n".join(explained.values())
 
 
 def test_a_heading_does_not_outrank_the_prose_below_others_but_tells_a_note_among_code(tmp_path: Path) -> None:
@@ -126,18 +134,18 @@ def test_a_heading_does_not_outrank_the_prose_below_others_but_tells_a_note_amon
         index_artifacts(store)
         store.catch_up()
         # A title as good as its passage is no more than a part: a question counts it a little, a statement not at all.
-        for text, is_counted in ((asked, True), (asked.replace("what", "all that"), False)):
-            hits = search(store, SearchRequest(text, is_explained=True)).hits
-            assert [hit.path for hit in hits] == ["b.md", "a.md"]
-            explained = "\n".join(line for hit in hits if hit.explanation for line in hit.explanation.lines())
-            assert ("title, summary and path" in explained) == is_counted
-            assert explained.count("best passage") == len(hits)
+        said = asked.replace("what", "all that")
+        for text, is_counted in ((asked, True), (said, False), ("libraries lend books post", True)):
+            explained = _explained(store, text)
+            assert [*explained] == ["b.md", "a.md"]
+            lines = "\n".join(explained.values())
+            assert ("title, summary and path" in lines) == is_counted, text
+            assert lines.count("best passage") == len(explained)
         (tmp_path / "lend.py").write_text("def lend(libraries, books):\n    return libraries.lend(books)\n")
         index_artifacts(store)
         store.catch_up()
-        hits = search(store, SearchRequest(asked, is_explained=True)).hits
-        explained = "\n".join(line for hit in hits if hit.explanation for line in hit.explanation.lines())
-        assert "title, summary and path" in explained
+        for text in (asked, said):
+            assert "title, summary and path" in "\n".join(_explained(store, text).values())
 
 
 def test_the_explanation_says_the_factor_and_still_adds_up(tree: Store) -> None:
