@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranking_builders import TODAY, block_for
 
+from ctxrank.indexer.records.cloned_notes import note_commit
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.composition import CUT
 from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedDocument
@@ -16,6 +17,7 @@ from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedDocument
 _WORDS = ("walrus", "heron", "gannet", "pool", "lock", "index", "queue", "cache")
 _OTHERS = ("lorem", "ipsum", "dolor", "sit")
 _DETAILS = ("", "line", "summary", "passage", "full")
+_TASK_WORDS = ("walrus", "pool", "lock", "heron", "queue")
 _TASK = "why does the walrus pool lock the heron queue"
 _random_stores = settings(max_examples=12, deadline=None, derandomize=True)
 
@@ -96,12 +98,26 @@ def test_what_is_critical_and_holds_the_task_is_above_all_that_does_not(
     with tempfile.TemporaryDirectory() as folder, make_store(Path(folder)) as store:
         for number, drawn in enumerate(packages):
             _save(store, number, drawn)
-        wanted = _save(store, 99, Drawn(["walrus", "pool", "lock", "heron", "queue"], "critical", "G", consumers))
+        wanted = _save(store, 99, Drawn(list(_TASK_WORDS), "critical", "G", consumers))
         block = _block(store)
         place = [package.id for package in block.packages].index(wanted)
         assert all("no word of the task" not in package.reason for package in block.packages[:place])
         assert block.packages[place].passages
         assert ("designated for other agents" in block.packages[place].label) is (consumers == ("qa_expert",))
+
+
+def test_what_came_with_the_repository_is_shown_where_it_holds_the_task(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        whole, part, _ = (
+            _save(store, number, Drawn(words, "low", "H", ("qa_expert",)))
+            for number, words in enumerate((list(_TASK_WORDS), [_TASK_WORDS[0], *_OTHERS * 9], ["lock", *_OTHERS * 9]))
+        )
+        with store.write() as change:
+            for package in (whole, part):
+                note_commit(change, package, "0123456789abcdef")
+        block = _block(store)
+        assert [package.id for package in block.packages] == [whole]
+        assert block.available == 3
 
 
 @_random_stores
