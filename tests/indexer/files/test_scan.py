@@ -19,6 +19,7 @@ from builders import make_store
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts, scan
+from ctxrank.indexer.files.artifacts import StoredText
 from ctxrank.indexer.files.changes import compare
 from ctxrank.indexer.files.paths import MAX_PATH_BYTES, SECRET, UNSHOWN, contained_path, portable_path
 from ctxrank.indexer.files.scan import index_artifacts
@@ -551,6 +552,15 @@ def test_a_dry_run_reports_the_same_and_writes_nothing(store: Store, tmp_path: P
     assert (dry.added, dry.changed, dry.moved, dry.removed) == (
         ("new.md",), ("changing.md",), (("moving.md", "moved.md"),), ("going.md",),
     )  # fmt: skip
+
+
+def test_what_a_file_was_is_given_where_it_is_asked_for(store: Store, tmp_path: Path) -> None:
+    for text, mtime_ns in (("old", LONG_AGO_NS), ("newer", LONG_AGO_NS + 1_000_000_000)):
+        for path in ("a.md", "b.md"):
+            put(tmp_path, path, f"# {text}\n", mtime_ns)
+        was: dict[str, StoredText | None] = {"a.md": None}
+        index_artifacts(store, stored=was)
+    assert was == {"a.md": StoredText((len("# old\n"), LONG_AGO_NS), "# old\n")}
 
 
 def test_secrets_are_redacted_before_anything_is_stored(store: Store, tmp_path: Path) -> None:

@@ -56,9 +56,9 @@ def test_the_end_of_a_session_that_nobody_made_is_nothing(store: Store) -> None:
     assert needs_note(store.primary, "never")
 
 
-@pytest.mark.parametrize(("days", "status"), [(6, "active"), (8, "completed")])
-def test_a_new_session_ends_those_that_were_silent_for_a_week(store: Store, days: int, status: str) -> None:
-    old, heard = now_us() - 30 * DAY_US, now_us() - days * DAY_US
+@pytest.mark.parametrize(("hours", "status"), [(7 * 24 - 1, "active"), (7 * 24 + 1, "completed")])
+def test_a_new_session_ends_those_that_were_silent_for_a_week(store: Store, hours: int, status: str) -> None:
+    old, heard = now_us() - 30 * DAY_US, now_us() - hours * DAY_US // 24
     with store.write() as change:
         create_session(change, NewSession("S", created_at=old, metadata='{"runner": "codex"}'))
         create_session(change, NewSession("own", created_at=old))  # no runner's: a person ends it

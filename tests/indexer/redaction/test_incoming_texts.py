@@ -1,7 +1,7 @@
 """Texts on their way in: what was seen to be clean is not looked at twice, and comes in as `redact` gives it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tables import each_row
 
@@ -17,6 +17,7 @@ TEXT = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
 
 
 @pytest.mark.parametrize("mode", REDACTION_MODES, ids=lambda mode: mode.value)
+@example(["plain\0words"])
 @given(st.lists(TEXT, min_size=1, max_size=4))
 def test_a_text_of_a_record_comes_in_as_it_would_alone_or_with_the_secrets_of_the_others(
     mode: RedactionMode, fields: list[str]

@@ -6,7 +6,14 @@ import pytest
 from tables import each_row
 
 from ctxrank.indexer.text.mentions import Mention, mentions
-from ctxrank.indexer.text.spans import Before, Fingerprint, Located, Source, Span
+from ctxrank.indexer.text.spans import (
+    Before,
+    Fingerprint,
+    Located,
+    Source,
+    Span,
+    _likeness,  # pyright: ignore[reportPrivateUsage] # a part of what decides
+)
 
 CONFIG = '''\
 import os
@@ -297,3 +304,9 @@ def test_a_span_at_an_end_of_its_file_is_carried_with_that_end() -> None:
         assert Source("a.md", new).carried(Before(old, span)) == carried
     twice = Source("a.md", "a\nb\nc\nd\ne\na\nb\nc\nd\ne\n")
     assert Source("a.md", "a\nb\nc\nd\ne\n").carried(Before(twice, Span(3, 3))) is None
+
+
+def test_likeness_is_twice_what_two_have_in_common_of_all_that_they_have() -> None:
+    """Paper: of {a, b, c} and {b, c, d, e} two are in both, 2 × 2 / 7."""
+    assert _likeness(frozenset("abc"), frozenset("bcde")) == pytest.approx(4 / 7)
+    assert (_likeness(frozenset("a"), frozenset("a")), _likeness(frozenset(), frozenset())) == (1, 0)
