@@ -129,4 +129,11 @@ def test_init_names_what_it_found_and_the_command_for_it(
     assert run(["init"]) == 0
     assert "found a git checkout: 'ctxrank index'" in capsys.readouterr().err
     assert run(["init", "docs"]) == 0
-    assert f"found a store in {tmp_path}, above this one" in capsys.readouterr().err
+    assert f"found a store in {tmp_path}: calls from here do not use it any more" in capsys.readouterr().err
+    linked = tmp_path.parent / f"{tmp_path.name}-linked"
+    own = tmp_path / ".git" / "worktrees" / "linked"
+    for folder in (linked, own):
+        folder.mkdir(parents=True)
+    (own / "gitdir").write_text(f"{linked / '.git'}\n")
+    (linked / ".git").write_text(f"gitdir: {own}\n")
+    assert next(proposals(str(linked))).startswith(f"a store in {tmp_path}: ")

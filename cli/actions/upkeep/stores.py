@@ -21,7 +21,16 @@ from ctxrank.indexer.store.connection import size_of
 from ctxrank.indexer.store.ids import origin_name
 from ctxrank.indexer.store.known_stores import remember
 from ctxrank.indexer.store.known_stores import trust as make_known
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is_known, refuse_foreign, upwards
+from ctxrank.indexer.store.location import (
+    FOLDER,
+    PRIMARY_FILE,
+    checkout_of,
+    identity_of,
+    is_known,
+    main_worktree,
+    refuse_foreign,
+    upwards,
+)
 from ctxrank.indexer.store.origins import count_waiting, known_origins
 from ctxrank.indexer.store.out_of_date import files_out_of_date, named
 from ctxrank.indexer.store.store import Store
@@ -215,9 +224,10 @@ _DATABASE = os.path.join("bazinga", "bazinga.db")
 
 def proposals(folder: str) -> Iterator[str]:
     """A line for each thing that was found in a project's folder, with its command: `docs/: 'ctxrank index docs'`."""
-    above = (one for one in upwards(folder)[1:] if os.path.lexists(os.path.join(one, FOLDER, PRIMARY_FILE)))
-    for one in islice(above, 1):
-        yield f"a store in {one}, above this one: calls from here do not use it any more"
+    main = main_worktree(checkout_of(folder) or folder)
+    others = [*upwards(folder)[1:], *([main] if main else [])]
+    for one in islice((one for one in others if os.path.lexists(os.path.join(one, FOLDER, PRIMARY_FILE))), 1):
+        yield f"a store in {one}: calls from here do not use it any more"
     if os.path.exists(os.path.join(folder, ".git")):
         yield "a git checkout: 'ctxrank index' takes in its files, but for those that git ignores"
     elif notes := [name for name in _NOTES if os.path.isdir(os.path.join(folder, name))]:
