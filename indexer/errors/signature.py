@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
-from ctxrank.indexer.errors.parse.frames import Frame, last_part, own_frames
+from ctxrank.indexer.errors.parse.frames import Frame, file_of, last_part, own_frames
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
@@ -22,7 +22,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # Grows by one when the same output would give another signature; what is stored is then signed again.
-NORMALISER_VERSION = 20
+NORMALISER_VERSION = 21
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -106,7 +106,7 @@ def sign(unit: ErrorUnit) -> Signature:
         # A message that says nothing particular is the same error only at the same place.
         instance = (*instance, "\x1e", frames[-1].place if frames else "")
     # The language the error speaks about, by tool or by file; '' where neither tells.
-    file = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
+    file = file_of(unit.place) or (unit.frames[-1].file if unit.frames else "")
     of_file = _LANGUAGES.get(f".{file.rpartition('.')[2].lower()}", "")
     # Compilers of many languages announce an error as another one's does.
     is_shared = unit.tool in _SHARED_NOTATIONS and "." in file and (of_file or not codes)

@@ -68,6 +68,12 @@ def last_part(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
+def file_of(place: str) -> str:
+    """The path of a place as a tool prints it, without the line behind it: of C:\\a.c(3,1) and of a.c:3."""
+    drive = 2 if place[1:3] in (":\\", ":/") else 0
+    return place[:drive] + place[drive:].split(":")[0].split("(")[0]
+
+
 def file_name(path: str) -> str:
     """A path's last part, as far as it is shown."""
     name = last_part(path)[:_MAX_NAME]

@@ -16,6 +16,7 @@ from ctxrank.indexer.errors.parse.frames import (
     NAMELESS,
     Frame,
     called_above,
+    file_of,
     frame_at,
     frame_of,
     last_part,
@@ -144,7 +145,7 @@ def _in_step(units: list[ErrorUnit]) -> list[ErrorUnit]:
     kept: list[ErrorUnit] = []
     out_of_step: set[str] = set()
     for unit in units:
-        file = unit.place.partition(":")[0]
+        file = file_of(unit.place)
         if file and unit.family == "compiler" and unit.message.startswith("expected "):
             if file in out_of_step:
                 continue

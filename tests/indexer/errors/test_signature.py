@@ -148,4 +148,6 @@ def test_an_option_is_a_word_and_what_is_set_by_it_a_value() -> None:
 def test_of_a_shared_notation_the_file_says_the_language() -> None:
     for place, language in (("a.cs", "csharp"), ("a.ts", "typescript"), ("a.targets", "typescript")):
         assert sign(error_units(f"{place}(3,1): error XY0103: 'x' is not there")[0]).language == language
-    assert not sign(error_units("a.zig:3:1: error: 'x' is not there")[0]).language
+    for folder in ("", "C:\\shop\\", "D:/shop/"):
+        zig = sign(error_units(f"{folder}a.zig:3:1: error: 'x' is not there")[0])
+        assert (zig.language, zig.file) == ("", "a.zig")

@@ -173,6 +173,11 @@ def test_what_follows_a_message_is_no_message(text: str, message: str) -> None:
     assert (units[0].message, len(units)) == (message, 1)
 
 
+def test_a_parser_loses_its_step_in_one_file_and_a_drive_is_none() -> None:
+    lost = "D:/shop/{}.c:2:9: error: expected ';' before 'x'\nD:/shop/{}.c:5:1: error: expected ')' before '}}' token"
+    assert [len(error_units(lost.format(*names))) for names in ("aa", "ab")] == [1, 2]
+
+
 def test_long_output_keeps_beginning_and_end() -> None:
     log = "a.c:1:2: error: at the start\n" + "noise " * 700_000 + "\nb.c:1:2: error: at the end\n"
     assert {unit.message for unit in error_units(clean(log))} == {"at the start", "at the end"}
