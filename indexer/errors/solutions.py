@@ -31,6 +31,7 @@ from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.origins import is_vouched, note_saved
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.text.lines import one_line
 
 MAX_SOLUTION_CHARS = 4000
 MAX_HINTS = 20
@@ -122,13 +123,13 @@ def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bo
             f"At most {MAX_SOLUTION_CHARS:,}: say what to do, and save the rest as a package.",
         )
     lang = None if new.lang is None else texts.line(new.lang).lower() or None
-    hints = tuple(texts.line(hint) for hint in new.hints if hint.strip())[:MAX_HINTS]
+    hints = tuple(filter(None, map(texts.line, new.hints)))[:MAX_HINTS]
     clean = new._replace(
         failure=texts.text(new.failure), solution=texts.text(new.solution.strip()), project=texts.line(new.project),
         lang=lang, hints=hints,
     )  # fmt: skip
-    is_redacted = clean.solution != new.solution.strip() or clean.failure != new.failure
-    return clean, is_redacted or hints != tuple(hint.strip() for hint in new.hints if hint.strip())[:MAX_HINTS]
+    given = (new.failure, new.solution.strip(), tuple(filter(None, map(one_line, new.hints)))[:MAX_HINTS])
+    return clean, (clean.failure, clean.solution, hints) != given
 
 
 def pattern_of(connection: apsw.Connection, signature: Signature, project: str, lang: str | None = None) -> int | None:

@@ -283,6 +283,11 @@ def test_a_confirmed_solution_ends_the_failure_of_its_session(error: Shell) -> N
     assert "Known Issue" not in error("--session", "S", "--agent", "developer", group="assemble").out
 
 
+def test_a_hint_of_two_lines_holds_no_secret(error: Shell) -> None:
+    saved = error("save", "--solution", "pip install pyyaml", "--hint", " a\n b ", given=MODULE.encode())
+    assert saved.code == 0 and "secrets" not in saved.err and "Hint: a b" in error("show", "error:1").out
+
+
 def test_a_confirmation_counts_and_ends_the_failure_or_does_neither(
     error: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
