@@ -14,7 +14,7 @@ from written import Reasoning, SkillOutput, Strategy, write
 from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.errors.failures import insert as insert_failure
 from ctxrank.indexer.errors.failures import sighting_of
-from ctxrank.indexer.errors.solutions import put_signature
+from ctxrank.indexer.errors.lookup import put_signature
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import carry_out, import_jsonl
 from ctxrank.indexer.exchange.export import export_lines

@@ -6,7 +6,7 @@ from written import Reasoning, Strategy, write
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.errors import patterns
-from ctxrank.indexer.errors.solutions import put_signature
+from ctxrank.indexer.errors.lookup import put_signature
 from ctxrank.indexer.records.sessions import require_group, require_session
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store

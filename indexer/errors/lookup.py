@@ -92,6 +92,12 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
     )
 
 
+def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
+    """Make a pattern recognisable by a redacted failure. One of which nothing can be read is left as it is."""
+    if units := error_units(failure):
+        put(change, pattern_id, project, sign(units[0]), units[0].text)
+
+
 def let_vary(change: Change, pattern_id: int, values: tuple[str, ...]) -> None:
     """Remember that these values of a pattern vary: a failure with others in their place was fixed by the same."""
     change.connection.execute(
@@ -186,9 +192,7 @@ def sign_again(change: Change, limit: int) -> int:
     """
     older = list(change.connection.execute(query, (NORMALISER_VERSION, limit)))
     for pattern_id, project, text in older:
-        units = error_units(text)
-        if units:
-            put(change, pattern_id, project, sign(units[0]), text)
+        put_signature(change, pattern_id, project, text)
     return len(older)
 
 

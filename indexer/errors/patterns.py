@@ -5,7 +5,7 @@
     refuted      it did not: the same with r > c
 
 c and r count confirmations and refutations. The inequality says that one half lies outside the standard error of
-c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whole numbers, so that SQL and Python agree.
+c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whole numbers.
 """
 
 import apsw
@@ -76,7 +76,7 @@ def find(connection: apsw.Connection, project: str, pattern_hash: str) -> int | 
 def upsert(change: Change, pattern: ErrorPattern) -> int:
     """Write a pattern, over the one of the same hash and project if there is one; returns its id.
 
-    `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
+    `lookup.put_signature` makes it recognisable. Raises UsageError for one that was purged.
     """
     from ctxrank.indexer.catalogue import KINDS  # noqa: PLC0415  start-up: writing only
     from ctxrank.indexer.record_table import insert, revise  # noqa: PLC0415  as above
@@ -94,32 +94,26 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
     """Count that a solution helped, or did not. Raises NotFoundError.
 
     The stored confidence moves by steps of its own beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so that
-    steps up and down end where they began. Counted in one statement.
+    steps up and down end where they began.
     """
-    query = "SELECT state, round(confidence, 4) FROM error_patterns WHERE id = ?"
-    before = change.connection.execute(query, (pattern_id,)).fetchone()
-    if before is None:
+    query = "SELECT state, confirmations, refutations, round(confidence, 4) FROM error_patterns WHERE id = ?"
+    row = change.connection.execute(query, (pattern_id,)).fetchone()
+    if row is None:
         raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank list errors' shows what there is.")
-    state_before, confidence_before = before
+    state, helped, not_helped, confidence = row
+    helped, not_helped = helped + has_helped, not_helped + (not has_helped)
+    moved = round(min(1.0, confidence + 0.1) if has_helped else max(0.1, confidence - 0.2), 4)
+    record = SolutionRecord(
+        pattern_id, state, state_of(helped, not_helped), helped, not_helped, confidence, confidence=moved
+    )
     query = """
         UPDATE error_patterns
-           SET confirmations = confirmations + :helped,
+           SET state = :after, confirmations = :confirmations, refutations = :refutations, confidence = :confidence,
                -- A store that says so of what only others have met has met it, too.
-               occurrences = occurrences + coalesce(occurrences = (SELECT sum(c.occurrences) FROM origin_counts AS c
-                                                                   WHERE c.kind = 'error' AND c.number = :id), 0),
-               refutations = refutations + 1 - :helped,
-               state = CASE WHEN confirmations + :helped = refutations + 1 - :helped
-                              OR (confirmations - refutations + 2 * :helped - 1)
-                                  * (confirmations - refutations + 2 * :helped - 1) < confirmations + refutations + 1
-                            THEN 'sighted'
-                            WHEN confirmations + :helped > refutations + 1 - :helped THEN 'confirmed'
-                            ELSE 'refuted' END,
-               confidence = CASE WHEN :helped THEN min(1.0, round(confidence + 0.1, 4))
-                                         ELSE max(0.1, round(confidence - 0.2, 4)) END,
+               occurrences = occurrences + coalesce(occurrences = (SELECT sum(occurrences) FROM origin_counts
+                                                                   WHERE kind = 'error' AND number = :pattern_id), 0),
                last_seen = max(last_seen, :now)
-         WHERE id = :id
-        RETURNING state, confirmations, refutations, confidence
+         WHERE id = :pattern_id
     """
-    values = {"helped": int(has_helped), "now": now, "id": pattern_id}
-    ((state, helped, not_helped, confidence),) = change.connection.execute(query, values)
-    return SolutionRecord(pattern_id, state_before, state, helped, not_helped, confidence_before, confidence)
+    change.connection.execute(query, record._asdict() | {"now": now})
+    return record

@@ -101,13 +101,6 @@ def save_error(
     return SavedKnownError(number, done == "new", occurrences, state, done, reason, error_type, message, is_redacted)
 
 
-def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
-    """Make a pattern recognisable by a redacted failure. One of which nothing can be read is left as it is."""
-    units = error_units(failure)
-    if units:
-        lookup.put(change, pattern_id, project, sign(units[0]), units[0].text)
-
-
 def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bool]:
     """The same with its values redacted and bounded, and whether the redaction changed any."""
     texts = IncomingTexts(mode, new.secrets).of_record((new.failure, new.solution, *new.hints))

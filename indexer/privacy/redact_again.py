@@ -15,7 +15,7 @@ import apsw
 
 from ctxrank.indexer.catalogue import kinds_of, kinds_with_documents, tables_of
 from ctxrank.indexer.declarations import Meaning, Table
-from ctxrank.indexer.errors import failures, solutions
+from ctxrank.indexer.errors import failures, lookup
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import without_secret
@@ -225,7 +225,7 @@ def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
         query = "SELECT project FROM error_patterns WHERE id = ?"
         project = read_value(change.connection, query, (number,), str)
         if project is not None:
-            solutions.put_signature(change, number, project, unit_text)
+            lookup.put_signature(change, number, project, unit_text)
     elif sighting := failures.sighting_of(unit_text, 0, None):
         made = sighting.signature
         values: dict[str, Value] = {"normaliser_version": made.normaliser, "template": made.template}

@@ -160,7 +160,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     mine, theirs = one.bare, other.bare
     # Of what is missing the whole name counts: libx264, not libx265.
     is_missing = about.is_absent and one.kind == other.kind == "quoted" and mine[:1].isalpha()
-    if not (is_code or is_missing) and _without_numbers(mine) == _without_numbers(theirs):
+    if not (is_code or is_missing) and _SAID["numbers"].sub("0", mine) == _SAID["numbers"].sub("0", theirs):
         return True
     if _SAID["path"].match(mine) and _SAID["path"].match(theirs):
         return _is_same_path(one, mine, theirs, about)
@@ -183,10 +183,6 @@ _NAMES = ("quoted", "path", "url")
 _HOSTS = frozenset(("url", "ip", "port"))
 _BEFORE_PLACES = ("in", "at", "from")
 _BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
-
-
-def _without_numbers(text: str) -> str:
-    return _SAID["numbers"].sub("0", text)
 
 
 def _says_where(path: _Token, about: _About) -> bool:

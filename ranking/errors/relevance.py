@@ -89,16 +89,8 @@ def _trusted(primary: apsw.Connection, project: str, lang: str | None, now: int)
          ORDER BY e.confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC
          LIMIT :most
     """
-    values = {
-        "project": project,
-        "any": DEFAULT_PROJECT,
-        "above": MIN_CONFIDENCE,
-        "now": now,
-        "lang": lang,
-        "day": DAY_US,
-        "most": _MOST_LOOKED_AT,
-    }
-    rows = primary.execute(query, values)
+    values = {"project": project, "any": DEFAULT_PROJECT, "above": MIN_CONFIDENCE, "now": now, "lang": lang}
+    rows = primary.execute(query, values | {"day": DAY_US, "most": _MOST_LOOKED_AT})
     return {document_id: _Pattern(number, bool(is_own), message) for document_id, number, is_own, message in rows}
 
 

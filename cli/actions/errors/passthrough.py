@@ -1,7 +1,7 @@
 """Run a command transparently: its streams pass through to ours, and a bounded copy is kept.
 
     finished = run_through(("make", "test"))
-    finished.code, finished.output()
+    finished.code, finished.stdout
 
 stdin is the command's own. What it writes is passed on byte by byte as it comes, stdout to stdout and stderr to stderr;
 between the two the order is that of arrival. It sees pipes where a terminal would be. Its exit code is

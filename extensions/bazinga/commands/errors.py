@@ -39,7 +39,7 @@ _SHOWN = ("pattern_hash", "solution", "confidence", "occurrences", "lang", "last
 def save_error_pattern(call: BazingaCall) -> Json:
     """Save what fixed an error, or count it once more; its solution is replaced by a longer one."""
     from ctxrank.indexer.catalogue import KINDS  # noqa: PLC0415  start-up: writing only
-    from ctxrank.indexer.errors.solutions import put_signature  # noqa: PLC0415  as above
+    from ctxrank.indexer.errors.lookup import put_signature  # noqa: PLC0415  as above
     from ctxrank.indexer.record_table import read, revise  # noqa: PLC0415  as above
 
     texts = (*call.positionals, *call.texts("--context_hints"), *call.texts("--stack_pattern"))

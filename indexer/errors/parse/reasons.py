@@ -10,9 +10,7 @@ message says nothing. Found by what lines look like in any tool.
 
 from collections.abc import Iterator
 
-from ctxrank.indexer.errors.parse.frames import frame_of
-from ctxrank.indexer.errors.parse.structure import concludes, names_something, without_stamp
-from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
+from ctxrank.indexer.errors.parse.structure import concludes, may_lead, names_something, without_stamp
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -85,8 +83,5 @@ def _paragraph_below(lines: list[str], end: int) -> list[int]:
 
 def _tells(lines: list[str], at: int) -> bool:
     line, below = lines[at], lines[at + 1] if at + 1 < len(lines) else ""
-    said = without_stamp(line)
-    is_code = _SHAPES["excerpt"].match(line) is not None or _SAID["marks"].match(below) is not None
-    if not said or is_code or _SAID["nothing"].search(said) or frame_of(line) is not None:
-        return False
-    return not (is_summary(said) or is_advice(said) or concludes(said))
+    is_marked = _SAID["marks"].match(below) is not None
+    return may_lead(line) and not is_marked and _SAID["nothing"].search(without_stamp(line)) is None

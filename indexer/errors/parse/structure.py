@@ -29,7 +29,7 @@ def better_line(message: str, lines: list[str], at: int) -> int | None:
     if not is_closing and (names_something(message) or len(message.split()) > _LONGEST_NAMELESS):
         return None
     near = range(max(0, at - _MOST_LOOKED_AT), min(len(lines), at + _MOST_LOOKED_AT))
-    rated = [(_weight(lines, i), -i) for i in near if i != at and _may_lead(lines[i])]
+    rated = [(_weight(lines, i), -i) for i in near if i != at and may_lead(lines[i])]
     weight, place = max((one for one in rated if is_closing or _is_loud_and_named(lines[-one[1]])), default=(0, 0))
     return None if weight < _LEAST else -place
 
@@ -54,7 +54,8 @@ def concludes(message: str) -> bool:
     return known > 0 and len(said) - known <= len(said) // 6 and _SHAPES["ends"].search(message) is not None
 
 
-def _may_lead(line: str) -> bool:
+def may_lead(line: str) -> bool:
+    """Whether a line may say what is wrong: no summary, advice, call, conclusion or code."""
     said = without_stamp(line)
     if not said or is_summary(said) or is_advice(said) or frame_of(line) is not None or concludes(said):
         return False

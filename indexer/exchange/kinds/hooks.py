@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import apsw
 
 from ctxrank.indexer.declarations import Kind, Row, Value
-from ctxrank.indexer.errors import failures, lookup, patterns, solutions
+from ctxrank.indexer.errors import failures, lookup, patterns
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.register import LineIdentity
@@ -77,7 +77,7 @@ class ErrorHooks(Hooks):
 
     def written(self, change: Change, number: int, values: Mapping[str, Value], said: object, *, is_new: bool) -> None:
         """Make it recognisable, with what was learned of it."""
-        solutions.put_signature(change, number, str(values["project"]), str(values["unit"]))
+        lookup.put_signature(change, number, str(values["project"]), str(values["unit"]))
         if learned := json.loads(str(values["varying"] or "[]")):
             lookup.let_vary(change, number, tuple(map(str, learned)))
 

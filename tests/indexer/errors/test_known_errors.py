@@ -16,12 +16,12 @@ from ctxrank.indexer.errors import lookup, patterns
 from ctxrank.indexer.errors.failure_text import NO_TEXT, NOTHING_PRINTED, read_failure_text, told_failure
 from ctxrank.indexer.errors.failures import Failure, FailurePlace, last_failure, record_failure, resolve, seen_before
 from ctxrank.indexer.errors.listing import get_error, list_errors, recognition_of
-from ctxrank.indexer.errors.lookup import Whose
+from ctxrank.indexer.errors.lookup import Whose, put_signature
 from ctxrank.indexer.errors.parse.capture import HEAD_BYTES, TAIL_BYTES, Capture, capture_file, capture_stream
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import ErrorPattern
 from ctxrank.indexer.errors.signature import sign, terms_of
-from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, confirm, put_signature, save_error
+from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, confirm, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.privacy.retention import prune_expired
 from ctxrank.indexer.records.sessions import find_session
