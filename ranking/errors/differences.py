@@ -24,6 +24,7 @@ _QUOTES = "`'\"\u2018\u2019\u201c\u201d\u00ab\u00bb"
 _NEGATIONS = listed("negations")
 _CODES = listed("before codes")
 _SAID = Expressions("differences")
+_PATHS = Expressions("masks")
 
 
 class Difference(NamedTuple):
@@ -187,7 +188,7 @@ _BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
 
 def _says_where(path: _Token, about: _About) -> bool:
     """Whether a path says where something is, not what: by its line, or by the word before it."""
-    return bool(_SAID["line"].search(path.bare)) or (path.before in _BEFORE_PLACES and not about.is_one_name)
+    return bool(_PATHS["line of path"].search(path.bare)) or (path.before in _BEFORE_PLACES and not about.is_one_name)
 
 
 def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
@@ -196,7 +197,7 @@ def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
         return True
     if one.is_place or _says_where(one, about):
         return True
-    last, other = (last_part(_SAID["line"].sub("", path).rstrip("/\\")) for path in (mine, theirs))
+    last, other = (last_part(_PATHS["line of path"].sub("", path).rstrip("/\\")) for path in (mine, theirs))
     is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
     # What is no file is a name in code: com/example/Main.
     return last == other or (one.kind != "url" and (not about.is_absent if is_file else about.names_vary))

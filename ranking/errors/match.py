@@ -170,7 +170,7 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     eligible: list[KnownCandidate] = []
     renamed: list[KnownCandidate] = []
     objections: list[tuple[float, int, str]] = []
-    needs_more = is_summary(asked.message)
+    needs_more = is_summary(asked.message) or not (asked.headline or asked.error_type or asked.codes)
     # The same template where there is one; what shares rare terms where none has this name, or the place decides.
     by_id = {one.pattern_id: one for one in lookup.same(connection, whose, "template", asked.template)}
     if len(by_id) == lookup.MAX_SAME:

@@ -283,6 +283,23 @@ def test_a_confirmed_solution_ends_the_failure_of_its_session(error: Shell) -> N
     assert "Known Issue" not in error("--session", "S", "--agent", "developer", group="assemble").out
 
 
+def test_by_a_word_for_a_failure_alone_nothing_is_recognised(error: Shell) -> None:
+    for text in ("Error", "fatal error:", "Error!"):
+        saved = error("save", "--solution", "Try again.", given=text.encode())
+        assert saved.code == 0 and "nothing is recognised by it" in saved.err, text
+    error("save", "--solution", "Try again.", given="error: \U0001f600".encode())
+    for text in ("ERROR", "error: \U0001f601", "Error: "):
+        assert error("match", given=text.encode()).code == 1, text
+
+
+def test_an_error_above_a_screen_of_empty_lines_is_known(error: Shell) -> None:
+    given = MODULE.encode() + b"\n" * 3000
+    plain = b"the walrus left\n" + b"\n" * 3000
+    for text in (given, plain):
+        assert error("save", "--solution", "pip install pyyaml", given=text).code == 0
+        assert error("match", given=text).code == 0
+
+
 def test_a_hint_of_two_lines_holds_no_secret(error: Shell) -> None:
     saved = error("save", "--solution", "pip install pyyaml", "--hint", " a\n b ", given=MODULE.encode())
     assert saved.code == 0 and "secrets" not in saved.err and "Hint: a b" in error("show", "error:1").out

@@ -45,7 +45,7 @@ def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **op
     ]
     if saved.is_redacted:
         notes.append("secrets were taken out of the solution or the hints.")
-    if is_summary(saved.message):
+    if is_summary(saved.message) or not (saved.message or saved.error_type):
         notes.append(
             "it says only that something failed, so nothing is recognised by it: save the output that says what."
         )

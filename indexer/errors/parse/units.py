@@ -72,7 +72,7 @@ class ErrorUnit(NamedTuple):
 
 def error_units(text: str) -> tuple[ErrorUnit, ...]:
     """The errors in the output, at most MAX_UNITS, the primary one first; none only where nothing is printed."""
-    lines = looked_at(text).split("\n")
+    lines = looked_at(text).rstrip("\n").split("\n")
     units = _without_summaries(_placed(_units(lines), lines), lines)
     # Warnings explain nothing of what is worse.
     units = _in_step([unit for unit in units if unit.rank < WARNING] or units) or _fallback(lines)
