@@ -16,6 +16,11 @@ API = "Error writing data to kv/app: Error making API request.\n\nURL: PUT http:
     [
         (CHECK.format("mysql") + "Error: GPG check FAILED\n", "GPG check FAILED", CHECK.format("mysql").split("\n")[0]),
         (LINK.format("bin/node"), "The `brew link` step did not complete successfully", "Could not symlink bin/node"),
+        (
+            "Upload failed\n\nThe host has no space.\nAsk for more.\n",
+            "Upload failed",
+            "The host has no space. Ask for more.",
+        ),
         (API.format("Vault is sealed"), "writing data to kv/app: Error making API request.", "Vault is sealed"),
     ],
 )
