@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 
-from ctxrank.indexer.agents import Team
+from ctxrank.indexer.agents import UNCONFIRMED, Team
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.freshness import gone_of
@@ -100,6 +100,8 @@ def prior_reasoning(spawn: Spawn) -> list[BlockCandidate]:
     what an earlier one thought has been thought again since. What only the earlier one wrote down stays, and says which
     try it is of.
 
+    What nobody saved on purpose says so.
+
     An escalation begins with the newest blockers, risks and pivot of each of them, and of the agent's own tries.
     """
     request, like = spawn.request, spawn.config.team.like(spawn.agent)
@@ -144,6 +146,7 @@ class _Entry(NamedTuple):
     content: str
     confidence: str | None
     ruleset: int
+    is_unconfirmed: int
 
 
 def _is_of_level(spawn: Spawn, row: _Entry, level: ReasoningLevel) -> bool:
@@ -172,7 +175,7 @@ def _entries(spawn: Spawn, level: ReasoningLevel) -> list[_Entry]:
         values += agents
     query = f"""
         SELECT r.id, r.agent, r.phase, r.created_at, r.iteration = latest, last_try, r.iteration, r.content,
-               r.confidence, d.ruleset
+               r.confidence, d.ruleset, substr(r.agent_name, 1, {len(UNCONFIRMED)}) = '{UNCONFIRMED}'
           FROM (SELECT id, latest, last_try, row_number() OVER (PARTITION BY agent, phase, iteration = latest
                                                                 ORDER BY created_at DESC, id DESC) AS place
                   FROM (SELECT id, agent, phase, created_at, iteration,
@@ -187,13 +190,14 @@ def _entries(spawn: Spawn, level: ReasoningLevel) -> list[_Entry]:
 
 
 def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first: bool = False) -> BlockCandidate:
-    """An entry at the lengths that differ; one that a later try has not taken up again says which try it is of."""
+    """An entry at the lengths that differ; it says of which earlier try it is, and that nobody saved it on purpose."""
     content = cleaned(entry.content, entry.ruleset, spawn.config.redaction_mode)
-    of_try = f"(of try {entry.iteration}, before try {entry.last_try}) " if entry.iteration < entry.last_try else ""
+    head = f"(of try {entry.iteration}, before try {entry.last_try}) " if entry.iteration < entry.last_try else ""
+    head += f"({UNCONFIRMED}) " if entry.is_unconfirmed else ""
     # Up to the first that holds all of it.
     count = next((at for at, limit in enumerate(limits, start=1) if len(content) <= limit), len(limits))
     forms = tuple(
-        IncludedReasoning(entry.id, entry.agent, entry.phase, of_try + shorten(content, limit), entry.confidence)
+        IncludedReasoning(entry.id, entry.agent, entry.phase, head + shorten(content, limit), entry.confidence)
         for limit in limits[:count]
     )
     # A longer form never costs less than the shorter one.

@@ -644,6 +644,13 @@ def test_the_group_is_the_branch_unless_that_is_a_main_one(empty: Path) -> None:
             assert [entry.group for entry in list_reasoning(store.primary, session)] == [group]
 
 
+def test_a_block_says_of_a_last_message_that_nobody_saved_it(empty: Path) -> None:
+    runner = Runner(empty)
+    runner.stops("## Decisions\nThe queue stays in one SQLite file, because backups copy one file alone.")
+    block = runner.spawn("review where the queue is kept", "Plan")["prompt"]
+    assert "**[developer] decisions:** (unconfirmed) The queue stays in one SQLite file" in block
+
+
 def test_a_spawn_on_a_branch_that_is_new_gets_its_block_and_the_branch_is_a_group(shop: Path) -> None:
     (shop / ".git").mkdir(exist_ok=True)
     (shop / ".git" / "HEAD").write_text("ref: refs/heads/feature/queue\n")
