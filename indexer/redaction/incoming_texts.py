@@ -104,8 +104,16 @@ class IncomingTexts:
             return empty
         if is_deep(text):
             return self._string(text)
+        twins: list[object] = []  # objects of which a name is said more than once; the last value counts
+
+        def distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+            found = dict(pairs)
+            if len(found) < len(pairs):
+                twins.append(found)
+            return found
+
         try:
-            value: object = json.loads(text, object_pairs_hook=_distinct)
+            value: object = json.loads(text, object_pairs_hook=distinct)
             texts = self.of_record((value,))
             # A value that its name calls secret is taken in the whole, where it gets that name's label.
             clean = IncomingTexts(self._mode)._redacted(value)
@@ -114,7 +122,7 @@ class IncomingTexts:
             return self._string(text)
         whole = texts.text(dumped)
         # A name that is said twice has a value that the parsed one does not show.
-        if whole == dumped and clean == value and not _has_twins(value) and texts.text(text) == text:
+        if whole == dumped and clean == value and not twins and texts.text(text) == text:
             return text
         try:
             json.loads(whole)
@@ -138,23 +146,6 @@ class IncomingTexts:
         if is_dict(value):
             return {self.text(str(key)): self._redacted(item) for key, item in value.items()}
         return finite(value)  # 1e999 is read as an infinite number, which no JSON can say
-
-
-class _Twins(dict[str, object]):
-    """An object of which a name is said more than once; the last value counts."""
-
-
-def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else _Twins(found)
-
-
-def _has_twins(value: object) -> bool:
-    if isinstance(value, _Twins):
-        return True
-    if is_list(value):
-        return any(map(_has_twins, value))
-    return is_dict(value) and any(map(_has_twins, value.values()))
 
 
 def _texts_in(value: object) -> Iterator[str]:

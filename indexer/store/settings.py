@@ -29,11 +29,10 @@ NEVER = "never"
 def _mode(value: object, name: str) -> RedactionMode:
     # YAML reads a bare `off` as false.
     word = "off" if value is False else str(value).strip().lower()
-    try:
-        return RedactionMode.of(word)
-    except ValueError as error:
-        allowed = ", ".join(mode.value for mode in REDACTION_MODES)
-        raise UsageError(f"{name} is '{value}'.", f"Modes are {allowed}.") from error
+    modes = {mode.value: mode for mode in REDACTION_MODES}
+    if word not in modes:
+        raise UsageError(f"{name} is '{value}'.", f"Modes are {', '.join(modes)}.")
+    return modes[word]
 
 
 def _margin(value: object, name: str) -> float:

@@ -71,11 +71,11 @@ def failed_tests(lines: list[str]) -> list[FailedTest]:
             if any(sign in line for sign in runner.signs) and (match := kept.match(runner.heading, line)):
                 headings.append((at, runner, match))
                 break
-    found: list[FailedTest] = []
-    for number, (at, runner, match) in enumerate(headings[:_MAX_TESTS]):
-        limit = headings[number + 1][0] if number + 1 < len(headings) else len(lines)
-        found.append(_failed_test(lines, at, min(limit, at + _MAX_LINES), runner, match))
-    return found
+    ends = [*(at for at, _, _ in headings[1:]), len(lines)]
+    return [
+        _failed_test(lines, at, min(end, at + _MAX_LINES), runner, match)
+        for (at, runner, match), end in zip(headings[:_MAX_TESTS], ends, strict=False)
+    ]
 
 
 def summary_places(lines: list[str]) -> dict[str, tuple[int, Frame]]:
