@@ -1,7 +1,5 @@
 """How a store and its index are, without changing either."""
 
-from collections import Counter
-
 import apsw
 
 from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
@@ -13,10 +11,11 @@ from ctxrank.indexer.machine import FILE, switched_off
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config, says_no_fts5
-from ctxrank.indexer.store.connection import read_column, read_map
+from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.freshness import ELSEWHERE
-from ctxrank.indexer.store.ids import origin_and_number, origin_name
+from ctxrank.indexer.store.ids import origin_name
 from ctxrank.indexer.store.one_process import processes_of
+from ctxrank.indexer.store.origins import known_origins
 from ctxrank.indexer.store.rules_since import rules_hold_since
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.vocabulary import ENCODING
@@ -75,8 +74,7 @@ def read_status(store: Store) -> Status:
           FROM documents
     """
     ((older_ruleset, older_user_rules),) = store.primary.execute(query, (RULESET_VERSION, since))
-    foreign = "SELECT record_id FROM documents WHERE record_id < 0 AND kind <> 'passage'"  # passages go with theirs
-    origins = Counter(origin_and_number(number)[0] for number in read_column(store.primary, foreign, (), int))
+    origins = sorted(known_origins(store.primary), key=lambda one: -one.records)
     return Status(
         store.location.primary,
         store.location.root,
@@ -89,7 +87,7 @@ def read_status(store: Store) -> Status:
         older_ruleset,
         older_user_rules,
         processes_of(store.location.folder),
-        {origin_name(code): count for code, count in origins.most_common()},
+        {origin_name(one.code): one.records for one in origins if one.records},
         tuple(notes),
     )
 

@@ -276,7 +276,7 @@ class Exchange:
 
         Those of this store are on its list, or were taken off it.
         """
-        fresh: list[DigestOrder] = []
+        fresh: dict[str, list[DigestOrder]] = {}  # by the store that gave them
         known = 0
         for line in lines:
             try:
@@ -288,8 +288,8 @@ class Exchange:
             if order.key == self._own or blocklist.is_entered(self._store.primary, order.kind, order.digest):
                 known += 1
             else:
-                fresh.append(order)
-        obeyed = [order for key in dict.fromkeys(one.key for one in fresh) for order in self._obeyed(key, fresh)]
+                fresh.setdefault(order.key, []).append(order)
+        obeyed = [order for key, given in fresh.items() for order in self._obeyed(key, given)]
         if obeyed or known:
             self._account.add(FORGET, KindCount(len(obeyed), 0, known))
         with self._store.write() as change:
@@ -298,12 +298,12 @@ class Exchange:
             if any(order.kind == SECRET for order in obeyed):
                 note_redacting(change)
 
-    def _obeyed(self, key: str, fresh: list[DigestOrder]) -> Iterator[DigestOrder]:
+    def _obeyed(self, key: str, given: list[DigestOrder]) -> Iterator[DigestOrder]:
         """The orders of one store that are not to wait; what they mean is gone, but for secrets, all of which are
         looked for at the end.
         """
         primary, code = self._store.primary, self._entered(key).code
-        secrets = [one for one in fresh if one.key == key and one.kind == SECRET]
+        secrets = [one for one in given if one.kind == SECRET]
         touched = orders.records_with(primary, secrets, code) if secrets else 0
         is_within = self._bounds[key].allows(touched, len(secrets))
         for order in secrets:
@@ -314,7 +314,7 @@ class Exchange:
                 yield order
             touched = 0  # they were counted together
         here = cache(partial(orders.digests_here, primary, key))
-        others = [one for one in fresh if one.key == key and one.kind != SECRET]
+        others = [one for one in given if one.kind != SECRET]
         with self._store.write() as change:
             idle = [
                 order

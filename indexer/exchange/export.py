@@ -9,7 +9,8 @@
 A line is the state of one record of one store: `id` is its number there, `seq` the number of its last change in that
 store's record log. Without an `origin` the store is the header's. What other stores made is left out, unless a relay is
 asked for. Names replace row ids; packages and files carry their passages, so the export is whole where the files
-are not. Order is that of the records' ids, all of it one snapshot, and no more than a record is in memory.
+are not. Order is that of the records' ids, all of it one snapshot, and no more than a record is in memory; of a relay
+also the keys of what several stores have one of.
 """
 
 import json

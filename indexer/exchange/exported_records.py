@@ -6,6 +6,7 @@ files say more: who a package is for and who was shown it, and the passages that
 
 import json
 from collections.abc import Iterator
+from functools import cache
 
 import apsw
 
@@ -43,6 +44,7 @@ class RecordReader:
         self._texts = texts
         self._sessions = json.dumps(choice.session_ids)
         self._uuids = origins_of(primary)
+        self._known = cache(self._rows_of)  # of what all stores have one of
         self._makers = {kind: merge.foreign_makers(primary, kind) for kind in ("session", "group")}
 
     def records(self) -> Iterator[tuple[str, Fields]]:
@@ -172,7 +174,7 @@ class RecordReader:
                 yield {"id": row_id, "seq": seq}, {}
             elif self._choice.all_origins and maker != merge.UNKNOWN:
                 uuid = maker.partition(" ")[2]
-                there = self._known(uuid, kind.name, row_id)
+                there = self._known(uuid, kind.name).get(row_id)
                 if there is not None:
                     yield {"id": int(there[0]), "origin": uuid, "seq": there[1]}, {}
         elif kind.counts:
@@ -191,11 +193,11 @@ class RecordReader:
         named = [origin_and_number(int(str(row_id))) for row_id in (row_ids if is_list(row_ids) else [])]
         return [number if (uuid := self._uuids[code]) == own else f"{number}@{uuid}" for code, number in named]
 
-    def _known(self, uuid: str, kind: str, row_id: int) -> tuple[str, int] | None:
-        """The number or key there of a row here, and the number of the last change that came."""
-        query = "SELECT source_key, digest FROM imported_rows WHERE source = ? AND kind = ? AND target_id = ?"
-        found = self._primary.execute(query, (source_of(uuid), kind, row_id)).fetchone()
-        return None if found is None else (found[0], Entry(found[1], row_id).seq)
+    def _rows_of(self, uuid: str, kind: str) -> dict[int, tuple[str, int]]:
+        """By row here the number or key there, and the number of the last change that came."""
+        query = "SELECT target_id, source_key, digest FROM imported_rows WHERE source = ? AND kind = ? ORDER BY 2 DESC"
+        found = self._primary.execute(query, (source_of(uuid), kind))
+        return {row_id: (key, Entry(digest, row_id).seq) for row_id, key, digest in found}
 
     def _counted(self, kind: Kind, row_id: int, seq: int) -> Iterator[tuple[Fields, Fields]]:
         own = merge.own_of(self._primary, kind, row_id)
@@ -211,8 +213,8 @@ class RecordReader:
         """
         for store, *counted in list(self._primary.execute(query, (kind.name, row_id))):
             uuid = self._uuids[store]
-            known = self._known(uuid, kind.name, row_id)
-            there = self._known(uuid, f"{kind.name} number", row_id)
+            known = self._known(uuid, kind.name).get(row_id)
+            there = self._known(uuid, f"{kind.name} number").get(row_id)
             if known is not None:
                 identity: Fields = {"id": number, "of": self._uuids[code]} if there is None else {"id": int(there[0])}
                 yield {**identity, "origin": uuid, "seq": known[1]}, merge.named_counts(kind, counted)
