@@ -105,11 +105,13 @@ class GroupHooks(Hooks):
         return fields.items("context_references")
 
     def written(self, change: Change, number: int, values: Mapping[str, Value], said: object, *, is_new: bool) -> None:
-        """Let it see packages, each as soon as that is here; what names none is passed over."""
+        """Let it see packages, each as soon as that is here; what names none is passed over, and so is a package of
+        another store that one names which is not accepted.
+        """
         for item in cast("tuple[object, ...]", said):
             there, at, uuid = str(item).partition("@")
             is_number = there.isdecimal() and len(there) <= _NUMBER_DIGITS and 0 < int(there) <= MAX_FOREIGN_NUMBER
-            if is_number and (is_uuid(uuid) or not at):
+            if is_number and (not at or (is_uuid(uuid) and self.run.origin.is_accepted)):
                 refer(change, number, self.run.maker(change, uuid or None).local(int(there)))
 
 

@@ -24,6 +24,7 @@ from ctxrank.indexer.records.sessions import (
     NewSession,
     create_session,
     find_session,
+    list_groups,
     project_in_force,
     session_of_today,
 )
@@ -179,6 +180,16 @@ def test_what_a_stranger_says_at_a_completion_becomes_no_strategy_of_ours(anna: 
     bring(anna, export_of({**line, "phase": "completion", "content": "Zebra.", "created_at": later}), is_accepted=False)
     assert len(extract_strategies(anna, "S", "G", None)) == 1
     assert [one.insight for one in list_strategies(anna.primary)] == ["We took the heron."]
+
+
+def test_a_stranger_lets_no_group_here_see_what_is_ours(anna: Store) -> None:
+    save(anna, "a.md", "zebra\n", group="G")
+    save(anna, "b.md", "heron\n", group="H")
+    group = {"record": "group", "session": "S", "project": "default", "name": "H", "created_at": ISO}
+    for seq, is_accepted, seen in ((1, False, ()), (2, True, (1,))):
+        line = {**group, "seq": seq, "context_references": [f"1@{uuid_of(anna)}"]}
+        bring(anna, export_of(line), is_accepted=is_accepted)
+        assert [one.context_references for one in list_groups(anna.primary, 1) if one.name == "H"] == [seen]
 
 
 def test_a_stranger_gives_no_evidence_of_skills_here(anna: Store) -> None:
