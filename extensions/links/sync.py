@@ -136,11 +136,9 @@ def _draft(root: Root, file: "FoundFile", known_sha256: str | None, mode: Redact
 def _apply(change: Change, tree: ArtifactTree, draft: _Draft, known: KnownFile | None) -> bool:
     """Write what was read; False where only the stat was new, or the rules, which found the same."""
     if known is not None and known.sha256 == draft.sha256:
-        texts = draft.texts
-        if texts is not None and known.ruleset == RULESET_VERSION:
-            before = stored_texts(change.connection, [known.number]).get(known.number)
-            texts = None if before is not None and before.texts == texts else texts
-        if texts is None:
+        before = stored_texts(change.connection, [known.number]).get(known.number)
+        is_same = known.ruleset == RULESET_VERSION and before is not None and before.texts == draft.texts
+        if is_same or draft.texts is None:
             update(change.connection, "linked_artifacts", known.number, draft.stamp._asdict())
             return False
     assert draft.artifact is not None and draft.texts is not None, "the bytes are not those of a row"

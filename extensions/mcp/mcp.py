@@ -141,8 +141,8 @@ class Served:
                 for number, path, summary in store.primary.execute(packages, (_LISTED,)):
                     found.append({"uri": f"{URI}package/{number}", "name": path, "description": summary})
                 for kind, _number, name, type_, title in named_records(store.primary, limit=_LISTED):
-                    linked: Json = {"name": name, "title": title, "description": type_}
-                    found.append({"uri": f"{URI}{kind}/{name}", **linked})
+                    uri = f"{URI}{kind}/{name}"
+                    found.append({"uri": uri, "name": name, "title": title, "description": type_})
         except CtxrankError:
             return {"resources": []}
         return {"resources": [{**one, "mimeType": _MARKDOWN} for one in found]}

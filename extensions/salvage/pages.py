@@ -54,8 +54,7 @@ class PageFile:
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:
-            self._is_empty = file.seek(0, 2) == 0
-            self._bytes = b"" if self._is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if file.seek(0, 2) else b""
         header = self._bytes[:_FILE_HEADER_BYTES]
         self.has_magic = header[:16] == MAGIC
         stored = int.from_bytes(header[16:18], "big")

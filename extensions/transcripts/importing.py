@@ -321,8 +321,7 @@ class _Importer:
         if read.trouble or not (units := error_units(read.text)):
             return None
         signatures = [sign(unit) for unit in units]
-        instances = tuple(signature.instance for signature in signatures)
-        return _Failure(signatures[0], units[0].text, read.secrets, instances)
+        return _Failure(signatures[0], units[0].text, read.secrets, tuple(one.instance for one in signatures))
 
     def _save(self, failure: _Failure, solution: str, *, is_final: bool = False) -> int:
         new = NewKnownError(failure.unit, solution, self._project, is_counted=True, secrets=failure.secrets)

@@ -127,7 +127,7 @@ class _Pages:
         word = {"q": "error", "task": "error"}
         for page, given in ((PAGES["/"], {}), *((page, word) for page in PAGES.values())):
             with contextlib.suppress(Exception):  # one needs more; of all else whoever opens the page is told
-                self._rendered(page.template, page.name, page.values(self._ask, Parameters(given)))
+                self._rendered(page.template, page.values(self._ask, Parameters(given)))
 
     async def static(self, request: Request) -> Response:
         """A style sheet or a script."""
@@ -173,14 +173,14 @@ class _Pages:
         begun = time.perf_counter()
         page = PAGES[path]
         try:
-            values = page.values(self._ask, Parameters(given))
+            values = {"page": page.name, **page.values(self._ask, Parameters(given))}
             if page.values is health_page.values:
                 values |= health_page.latencies(self._times)
-            response = self._rendered(page.fragment if is_fragment else page.template, page.name, values)
+            response = self._rendered(page.fragment if is_fragment else page.template, values)
         except Exception as error:
             template = "failed.html" if is_fragment else "failed_page.html"
             query = {"q": given.get("q", "")} if path == "/" else {}
-            return self._failed(self._explained(error), None, template, page.name, **query)
+            return self._failed(self._explained(error), None, template, page=page.name, **query)
         took = (time.perf_counter() - begun) * 1000
         self._times.append(took)
         response.headers["server-timing"] = f"page;dur={took:.1f}"
@@ -193,22 +193,17 @@ class _Pages:
             return self._failed(self._explained(error))
 
     def _failed(
-        self,
-        error: CtxrankError,
-        status: int | None = None,
-        template: str = "failed_page.html",
-        page: str = "",
-        **values: object,
+        self, error: CtxrankError, status: int | None = None, template: str = "failed_page.html", **values: object
     ) -> Response:
-        response = self._rendered(template, page, {"error": error, **values})
+        response = self._rendered(template, {"error": error, **values})
         response.status_code = status or _STATUS.get(error.kind, 500)
         return response
 
     def _explained(self, error: Exception) -> CtxrankError:
         return error if isinstance(error, CtxrankError) else explained(error, self._call.db, self._call.root)
 
-    def _rendered(self, template: str, page: str, values: Json) -> Response:
-        common: Json = {"page": page, "is_writing": self._is_writing, "form_token": self._access.form_token}
+    def _rendered(self, template: str, values: Json) -> Response:
+        common: Json = {"page": "", "is_writing": self._is_writing, "form_token": self._access.form_token}
         common |= {"nav": _NAVIGATION, "static": self._static_address, "address": address}
         common["store_state"] = lambda: self._state(int(time.monotonic() / _STATE_FOR_S))  # a few seconds old at most
         made: jinja2.Template = self._templates.get_template(template)

@@ -50,9 +50,8 @@ def values(ask: Commands, given: Parameters) -> Json:
         "form": form, "sessions": sessions, "groups": groups, "agents": AGENTS,
         "least": LEAST_BUDGET, "most": MOST_BUDGET,
     }  # fmt: skip
-    blocks: list[Json] = []
-    if session:
-        blocks = [_block(ask, form, one) for one in dict.fromkeys(filter(None, (agent, second)))]
+    compared = dict.fromkeys(filter(None, (agent, second))) if session else ()
+    blocks = [_block(ask, form, one) for one in compared]
     share = blocks[0]["budget"]["limit"] if blocks and form["budget"] is None else ""
     return shown | {"blocks": blocks, "share": share, "back": address("/blocks", **form)}
 

@@ -41,9 +41,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     """The tasks there are, the checker's findings, and what the chosen task reaches within a budget."""
     listed = ask("search", query=("kind:linked type:task",), limit=200).fields
     tasks = [_task(hit["title"]) for hit in listed.get("hits", [])]
-    task, budget = given("task"), given.whole("budget")
-    if not task and tasks:
-        task = sorted(tasks)[0][0]
+    task, budget = given("task") or min(tasks, default=("", ""))[0], given.whole("budget")
     shown: Json = {
         "tasks": sorted(tasks), "task": task, "budget": budget, "found": None, "picture": None, "checked": None,
         "least": LEAST_BUDGET, "most": MOST_BUDGET,

@@ -1,5 +1,7 @@
 """What Ctrl+K offers for a few letters: pages, conversations, findings; what the page can do its script adds."""
 
+from contextlib import suppress
+
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.indexer.exceptions import CtxrankError
 
@@ -12,10 +14,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     sessions = ask("session list", limit=_SESSIONS).fields.get("sessions", [])
     named = [(one["session_id"], ask.called(one["session_id"], one.get("title"))) for one in sessions]
     hits: list[Json] = []
-    if typed:
-        try:
-            hits = ask("search", query=(typed,), limit=_FINDINGS).fields.get("hits", [])
-        except CtxrankError:  # half a filter: kind:pa
-            hits = []
+    with suppress(CtxrankError):  # half a filter: kind:pa
+        hits = ask("search", query=(typed,), limit=_FINDINGS).fields.get("hits", []) if typed else []
     matching = [(name, title) for name, title in named if typed.casefold() in title.casefold()]
     return {"q": typed, "conversations": matching[:_CONVERSATIONS], "hits": hits}

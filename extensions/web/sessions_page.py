@@ -139,11 +139,8 @@ def _marks(records: list[Json], places: list[float], lanes: list[str]) -> Iterat
         middle = TOP + LANE_HEIGHT * lanes.index(lane) + LANE_HEIGHT / 2
         row = next((row for row in (0, -1, 1) if x - last.get((lane, row), -99.0) >= _APART), 0)
         last[lane, row] = x
-        yield Mark(one["id"], one["kind"], x, middle + 12 * row, _said(one), one["link"])
-
-
-def _said(one: Json) -> str:
-    return " · ".join(filter(None, (one["kind"], one["agent"], one["title"], clock(one["at"]))))
+        said = " · ".join(filter(None, (one["kind"], one["agent"], one["title"], clock(one["at"]))))
+        yield Mark(one["id"], one["kind"], x, middle + 12 * row, said, one["link"])
 
 
 def _link(name: str, one: Json, of: dict[str, str]) -> str:

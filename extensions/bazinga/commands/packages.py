@@ -171,13 +171,11 @@ def save_consumption(call: BazingaCall) -> Json:
             is_new = bool(change.connection.changes())
     except NotFoundError as error:
         raise NotFoundError(f"Failed to save consumption: {error.message}") from error
-    if is_new:
-        call.done(f"Saved consumption: {agent} consumed package {package_id}")
-    else:
-        call.done(f"Consumption exists: {agent} package {package_id} (idempotent)")
-    saved: Json = {"session_id": session, "group_id": group, "agent_type": agent, "iteration": iteration}
+    saved = f"Saved consumption: {agent} consumed package {package_id}"
+    call.done(saved if is_new else f"Consumption exists: {agent} package {package_id} (idempotent)")
+    what: Json = {"session_id": session, "group_id": group, "agent_type": agent, "iteration": iteration}
     id_ = scope_id(session, group, agent, iteration, package_id)
-    return {"success": True, "inserted": is_new, "scope_id": id_, **saved, "package_id": package_id}
+    return {"success": True, "inserted": is_new, "scope_id": id_, **what, "package_id": package_id}
 
 
 def get_consumption(call: BazingaCall) -> list[Json]:

@@ -133,8 +133,9 @@ def import_database(call: Call, database: str, salvage: bool) -> Reply:
         try:
             report = import_bazinga(store, database, mode=mode, progress=advance, is_read=is_read, is_damaged=salvage)
         except DamagedSourceError as error:
-            hint = f"Read what can be read of it, in a copy: {_salvaging(call, database)}"
-            raise DamagedError(error.message, hint) from error
+            words = ["ctxrank", *(("--db", call.db) if call.db else ()), *(("--root", call.root) if call.root else ())]
+            command = shlex.join([*words, "import", "bazinga", "--salvage", database])
+            raise DamagedError(error.message, f"Read what can be read of it, in a copy: {command}") from error
         root = call.root or store.location.root
     reply = import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
     if not report.files_missing:
@@ -149,12 +150,6 @@ def import_database(call: Call, database: str, salvage: bool) -> Reply:
             " 'ctxrank import bazinga DB --root DIR' reads them below DIR."
         )
     return reply._replace(notes=(*reply.notes, missing))
-
-
-def _salvaging(call: Call, database: str) -> str:
-    """The command that reads a damaged database, as a shell takes it."""
-    words = ["ctxrank", *(("--db", call.db) if call.db else ()), *(("--root", call.root) if call.root else ())]
-    return shlex.join([*words, "import", "bazinga", "--salvage", database])
 
 
 def _is_of_project(database: str, location: Location) -> bool:

@@ -114,7 +114,9 @@ def reasoning_code(scripts: str, root: str, call: ScriptCall) -> int:
     """Keep reasoning here and in the table of the logs, where dashboards read it; there alone where ctxrank can't."""
     code, answer, said = asked(words_of(root, call))
     if code and not is_refusal(code, answer, said):
-        warn_of_log(said or answer)
+        # It is in BAZINGA's log alone, from where the next install or import brings it in.
+        why = str(said or answer).strip()[-300:]
+        print(f"! ctxrank did not take it, BAZINGA's own log does: {why}", file=sys.stderr)
         return state_code(scripts)
     told(code, answer, said)
     if code:
@@ -128,11 +130,6 @@ def reasoning_code(scripts: str, root: str, call: ScriptCall) -> int:
 def is_refusal(code: int, answer: Any, said: str) -> bool:
     """Whether ctxrank ran and says that an argument is wrong; an unknown session is none: it may be known there."""
     return code == 1 and not answer and any(line.startswith("Error: ") for line in said.splitlines())
-
-
-def warn_of_log(why: Any) -> None:
-    """Say that reasoning is in BAZINGA's log alone, from where the next install or import brings it in."""
-    print(f"! ctxrank did not take it, BAZINGA's own log does: {str(why).strip()[-300:]}", file=sys.stderr)
 
 
 def captured(run: Callable[[], int]) -> tuple[int, str, str]:
