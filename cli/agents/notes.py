@@ -31,9 +31,10 @@ from ctxrank.indexer.records.packages import NewPackage, link_versions, save_pac
 from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.hook_settings import hook_settings
 from ctxrank.indexer.store.imported_rows import read_entry, write_entry
+from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.frontmatter import read_frontmatter
 
@@ -74,6 +75,7 @@ def _take_in(reader: NoteReader, note: Note, commit: Commit | None) -> None:
     if is_taken_in(store, note.path, note.key, note.sha256):
         return  # its file has moved, and its package with it; or another agent's stop was faster
     older = 0 if before is None else before.target_id
+    is_own = commit is None and root_name(store.location.root, store.location.project) == "."  # in no other worktree
 
     def taken_in(change: Change, number: int) -> None:
         """The package that a note's content became, or that it was before; 0 for none."""
@@ -82,8 +84,7 @@ def _take_in(reader: NoteReader, note: Note, commit: Commit | None) -> None:
         write_entry(change.connection, *LEDGER, note.key, note.sha256, number or older)
         if number and commit is not None:
             note_commit(change, number, commit.id)
-        if number and older:
-            _link(change, older, number)
+        _link(change, older, note.sha256 if is_own else "", number)
 
     try:
         if _save(reader, note, commit, older, taken_in):
@@ -98,15 +99,19 @@ def _take_in(reader: NoteReader, note: Note, commit: Commit | None) -> None:
         taken_in(change, 0)
 
 
-def _link(change: Change, older: int, number: int) -> None:
-    """Let a note's package replace that of the same group which another session made of it: a path is one finding."""
-    query = """
-        SELECT p.path, g.name FROM packages AS p LEFT JOIN groups AS g ON g.id = p.group_id
-         WHERE p.id = ? AND p.superseded_by IS NULL
+def _link(change: Change, older: int, digest: str, number: int) -> None:
+    """Let a note's package replace that of the same group which another session made of it: a path is one finding.
+
+    So it replaces what was made of the same content, by its digest, in a worktree that has been merged.
     """
-    old, new = (change.connection.execute(query, (one,)).fetchone() for one in (older, number))
-    if old is not None and old == new:
-        link_versions(change, older, number)
+    query = """
+        SELECT p.id FROM packages AS n JOIN packages AS p ON p.path = n.path AND p.id <> n.id
+          LEFT JOIN groups AS g ON g.id = n.group_id LEFT JOIN groups AS h ON h.id = p.group_id
+         WHERE n.id = ?1 AND p.superseded_by IS NULL AND (p.id = ?2 AND g.name IS h.name OR p.id IN (
+               SELECT target_id FROM imported_rows WHERE source = 'notes' AND kind = 'package' AND digest = ?3))
+    """
+    for one in read_column(change.connection, query, (number, older, digest), int):
+        link_versions(change, one, number)
 
 
 def _save(
@@ -117,9 +122,9 @@ def _save(
     `taken_in` writes in the same transaction. Raises UsageError for a bad value, and what that raises.
     """
     store, mode = reader.store, reader.config.redaction_mode
-    front = read_frontmatter(note.text) if note.text.startswith("---") else None
+    front = read_frontmatter(note.text)
     role = role_of(reader.config, reader.settings, reader.agent)
-    fields = object_of(None if front is None else front.values.get("ctxrank"))
+    fields = object_of(front.values.get("ctxrank"))
     if fields:
         new = NewPackage(
             reader.session,
@@ -136,7 +141,7 @@ def _save(
 
         if not note.path.endswith(_TEXT_ENDINGS) or read_value(store.primary, _HAS_OTHER, (note.path, older), int):
             return False  # what was saved with more is not replaced by less
-        heading, sentence = guessed(redact(note.text if front is None else front.body, mode).text)
+        heading, sentence = guessed(redact(front.body, mode).text)
         if not (heading or sentence):
             return False
         type_ = type_of(heading, sentence)

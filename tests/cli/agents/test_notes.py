@@ -277,6 +277,28 @@ def test_a_note_of_another_worktree_replaces_no_finding_of_this_one(
     assert _current(folder) == ["It is two.", "It is three."]
 
 
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_note_that_was_merged_is_one_finding(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, is_removed: bool
+) -> None:
+    other = tmp_path_factory.mktemp("worktree") / "w"
+    _write(folder, "It is one.")
+    Runner(folder).stops("")
+    git(folder, "init", "-q")
+    git(folder, "config", "user.email", "n@example.org")
+    git(folder, "add", "notes")
+    git(folder, "commit", "-q", "-m", "a")
+    git(folder, "worktree", "add", "-q", "-b", "fix", str(other))
+    _write(other, "It is two.")
+    Runner(other, "two").stops("")
+    git(other, "commit", "-q", "-a", "-m", "b")
+    git(folder, "merge", "-q", "fix")
+    if is_removed:
+        git(folder, "worktree", "remove", "--force", str(other))
+    Runner(folder, "three").says("SessionStart", source="startup")
+    assert _current(folder) == ["It is two."]
+
+
 def test_what_is_wrong_with_a_note_is_said_once_until_it_is_changed(folder: Path) -> None:
     note = _write(folder, "")
     for _ in range(2):
