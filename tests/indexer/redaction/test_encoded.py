@@ -62,6 +62,7 @@ def test_every_spelling_is_found_wherever_it_stands(secret: str, frame: str) -> 
 def test_what_is_found_is_the_secret_and_nothing_before_or_behind_it() -> None:
     coded = base64.b64encode(f"user:{SHORT}\n".encode()).decode()
     assert spans(f"Basic {coded}", SHORT) == [(12, 21)]  # five bytes before it are six letters and a part of one
+    assert spans(f"ab/{coded}", SHORT) == [(9, 18)]  # a run that begins within a quartet
     line = json.dumps({"user": "é", "password": f'{SHORT}"'})
     assert [line[start:end] for start, end in spans(line, f'{SHORT}"')] == [f'{SHORT}\\"']
     path = f"/a%20b/{quote(SECRET, safe='')}/c"

@@ -53,6 +53,14 @@ def test_wrong_values_are_refused(kind: type[Point]) -> None:
         kind(1).x = 2  # type: ignore[misc]  # so is the assignment
 
 
+def test_what_is_refused_is_said() -> None:
+    more: dict[str, int] = {"z": 2, "y": 3}
+    with pytest.raises(TypeError, match=r"^Point takes x, y; it was given 3 values and no names$"):
+        Point(*range(3))
+    with pytest.raises(TypeError, match=r"^Point takes x, y; it was given 1 values and z, y$"):
+        Point(1, **more)
+
+
 def test_a_record_can_be_copied_hashed_and_matched() -> None:
     assert pickle.loads(pickle.dumps(Point(1, 2))) == Point(1, 2) and copy.copy(Point(1)) == Point(1)
     assert {Point(1, 2): "a"}[Point(1, 2)] == "a"

@@ -17,6 +17,7 @@ from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.owners import installed_owners
 from ctxrank.indexer.store import migrations
 from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, open_database
+from ctxrank.indexer.store.location import identity_of, stated_identity
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, Schema, migrate
 from ctxrank.indexer.store.store import Store
 
@@ -64,6 +65,11 @@ def path(tmp_path: Path) -> str:
 def following(tmp_path: Path) -> Schema:
     """The made-up schema that follows this program's."""
     return next_schema(tmp_path / "sql", MADE_UP)
+
+
+def test_the_file_of_a_new_store_says_whose_it_is_while_it_is_open(tmp_path: Path) -> None:
+    with create_store(str(tmp_path)) as store:
+        assert stated_identity(store.location.primary) == identity_of(store.primary)
 
 
 def opened(path: str) -> "closing[apsw.Connection]":

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.store import one_process
 from ctxrank.indexer.store.one_process import held, holder, only_one, processes_of, start_for
 
 
@@ -70,6 +71,14 @@ def test_a_process_that_has_ended_is_not_left_in_the_systems_table(monkeypatch: 
     with pytest.raises(ChildProcessError):
         os.waitpid(started[0], 0)
     os.waitpid(started[1], 0)
+
+
+def test_of_a_process_that_another_one_started_no_exit_code_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    before_the_fork = {os.getppid()}
+    monkeypatch.setattr(one_process, "_started", before_the_fork)
+    monkeypatch.setattr(sys, "executable", "")
+    start_for("ctxrank.nothing", "/p/ctxrank.db")
+    assert not before_the_fork
 
 
 def test_a_process_of_its_own_is_started_with_the_store_and_what_it_is_to_know(monkeypatch: pytest.MonkeyPatch) -> None:
