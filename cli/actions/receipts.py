@@ -40,11 +40,13 @@ def injections(call: Call, session: str | None, limit: int) -> Reply:
             find_session(store.primary, session)
         found = list_injections(store.primary, session, limit)
     lines = (_injection_line(call, one) for one in found)
-    return list_reply(found, "injections", lines, "no hook has put anything before a model here.", record=_of_injection)
-
-
-def _of_injection(one: StoredInjection) -> Extended:
-    return Extended(one, {**one.injection._asdict(), "documents": one.injection.ids})
+    return list_reply(
+        found,
+        "injections",
+        lines,
+        "no hook has put anything before a model here.",
+        record=lambda one: Extended(one, {**one.injection._asdict(), "documents": one.injection.ids}),
+    )
 
 
 def _injection_line(call: Call, one: StoredInjection) -> str:

@@ -9,7 +9,7 @@ An entry is unconfirmed: a search finds it, and no prompt is given it before ano
 """
 
 from ctxrank.cli.agents.injected_text import public_part, without_echo
-from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.agents.session import HookCall, role_of
 from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.records.sessions import Session
@@ -35,7 +35,8 @@ _PHASES = {heading: phase for phase, heading in rows(__file__, "headings")}
 
 def keep_message(call: HookCall) -> None:
     """Keep the last message of an agent as reasoning, an entry for each of its phases."""
-    session, role, agent = call.session, call.role_of(call.agent_type or "main"), unconfirmed_name(call.agent_type)
+    session, agent = call.session, unconfirmed_name(call.agent_type)
+    role = role_of(call.config, call.settings, call.agent_type or "main")
     entry = NewReasoning(session.name, call.group, role, "", "", agent)
     injected = injected_lines(call.store.primary)
     keep_text(call.store, session, entry, call.event.text("last_assistant_message"), injected)
@@ -63,19 +64,14 @@ def keep_text(
     for phase, text in wanted[: max(room, 0)]:
         content = shorten(texts.text(text).strip(), _MAX_ENTRY_CHARS)
         if known := same_entries(store.primary, content):
-            _confirm(store, session, known)
+            if set(known.values()) != {session.id}:  # a session that repeats itself confirms nothing
+                with store.write() as change:
+                    for number in known:
+                        confirm_entry(change, number)
             continue
         save_reasoning(store, entry._replace(phase=phase, content=content), create_session=True, notes_agent=False)
         kept += 1
     return kept
-
-
-def _confirm(store: Store, session: Session, known: dict[int, int]) -> None:
-    """Confirm what another session said in the same words; a session that repeats itself confirms nothing."""
-    if set(known.values()) != {session.id}:
-        with store.write() as change:
-            for number in known:
-                confirm_entry(change, number)
 
 
 def phases_of(message: str) -> list[tuple[str, str]]:

@@ -52,12 +52,6 @@ class HookCall(NamedTuple):
         return find_session(self.store.primary, self.event.session)
 
     @property
-    def session_id(self) -> int:
-        """The session's row. Raises as `session` does."""
-        known = session_id_of(self.store.primary, self.event.session)
-        return self.session.id if known is None else known
-
-    @property
     def project(self) -> str:
         """The session's project, else the one that all of the store's sessions name."""
         return project_in_force(self.store.primary, None, self.event.session)
@@ -85,10 +79,6 @@ class HookCall(NamedTuple):
         """The runner's name for the spawned agent that stops or has written; '' for the main one."""
         return self.event.text("agent_type") if self.event.name in ("SubagentStop", "PostToolUse") else ""
 
-    def role_of(self, agent_type: str) -> str:
-        """The role of a runner's agent."""
-        return role_of(self.config, self.settings, agent_type)
-
     def say(self, heading: str, items: list[tuple[str, str]], max_tokens: int) -> str:
         """What goes before the model: as many items (id, text) as have room, noted; '' where none has."""
         text, count = reference(heading, [item for _, item in items], max_tokens)
@@ -99,7 +89,7 @@ class HookCall(NamedTuple):
 
     def note(self, injection: Injection, text: str) -> None:
         """Remember what goes before the model. Raises LockedError: what cannot be noted is not said."""
-        session_id = self.session_id
+        session_id = self.session.id
         with self.store.write() as change:
             self.note_in(change, session_id, injection, text)
 

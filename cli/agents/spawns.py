@@ -21,7 +21,7 @@ from ctxrank.cli.agents.injected_text import (
     public_part,
     tagged,
 )
-from ctxrank.cli.agents.session import HookCall, group_id
+from ctxrank.cli.agents.session import HookCall, group_id, role_of
 from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.running_agents import RunningAgent, newest_document, note_running
 from ctxrank.indexer.records.sessions import Session
@@ -88,7 +88,7 @@ def on_spawn_end(call: HookCall) -> None:
     if call.event.runner == CODEX and '"agent_id"' in call.event.text("tool_response"):
         return
     if tool_use_id and call.event.text("tool_name") in SPAWNING_TOOLS:
-        session_id = call.session_id
+        session_id = call.session.id
         with call.store.write() as change:
             forget_spawn(change, session_id, tool_use_id)
 
@@ -118,7 +118,7 @@ def _block(call: HookCall, session: Session, agent_type: str, task: str, room: i
             break
         request = AssembleRequest(
             session.name,
-            call.role_of(agent_type),
+            role_of(call.config, call.settings, agent_type),
             call.group,
             bounded_text(public_part(task)),
             budget=budget,

@@ -1,6 +1,6 @@
 """`ctxrank error match`: whether a failure is known, and what fixed it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from ctxrank.cli.actions.errors.lookup import Whose, given_failure, look_up, record_sighting, record_words
@@ -51,7 +51,7 @@ def match(
                 "matches": list(map(_of_fix, answer.fixes)),
                 "same_kind": list(map(_of_fix, answer.same_kind)),
                 "unsure": [_of_match(one) for one in answer.unsure],
-                "elsewhere": [_of_match(one.match, {"project": one.project}) for one in answer.elsewhere],
+                "elsewhere": [_of_match(one.match, project=one.project) for one in answer.elsewhere],
                 "seen_before": seen,
                 "said_in": list(map(_of_quote, quotes)) or None,
                 "output": looked_at(failure.text) if with_units else None,
@@ -110,12 +110,12 @@ def _unit(unit: ErrorUnit) -> Extended:
     return Extended(unit, more)
 
 
-def _of_match(match: ErrorMatch, more: Mapping[str, object] | None = None) -> Extended:
-    return Extended(match, {"id": match.pattern_id, **(more or {})})
+def _of_match(match: ErrorMatch, **more: object) -> Extended:
+    return Extended(match, {"id": match.pattern_id, **more})
 
 
 def _of_fix(fix: Fix) -> Extended:
-    return _of_match(fix.match, {**fix._asdict(), "error": error_title(fix.error_type, fix.message)})
+    return Extended(_of_match(fix.match), {**fix._asdict(), "error": error_title(fix.error_type, fix.message)})
 
 
 def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
