@@ -6,6 +6,8 @@ An answer is at most `max_tokens`; what does not fit is counted, and says how to
 What is read from the store is data that others wrote: texts come under a line that says so.
 """
 
+from collections.abc import Iterator
+
 import apsw
 
 from ctxrank.cli.agents.ask import ask
@@ -49,9 +51,8 @@ class Answer(NamedTuple):
     text: str
 
 
-def named_records(primary: apsw.Connection, name: str = "", limit: int = -1) -> list[tuple[str, int, str, str, str]]:
+def named_records(primary: apsw.Connection, name: str = "", limit: int = -1) -> Iterator[tuple[Any, ...]]:
     """(kind, number, id, type, title) of the records of a store with an id of their own, or with this one."""
-    found: list[tuple[str, int, str, str, str]] = []
     for kind in kinds_of(primary).values():
         if kind.named_by:
             query = f"""
@@ -60,8 +61,7 @@ def named_records(primary: apsw.Connection, name: str = "", limit: int = -1) -> 
                  WHERE {kind.named_by} <> '' AND ?1 IN ('', {kind.named_by})
                  ORDER BY {kind.named_by}, path LIMIT ?2
             """
-            found += primary.execute(query, (name, limit))
-    return found
+            yield from primary.execute(query, (name, limit))
 
 
 class Caller:
