@@ -80,8 +80,10 @@ def class_counts(raw: bytes) -> tuple[int, ...]:
     return all_in_python(raw) if words is None else cast("tuple[int, ...]", words.count_classes(raw))
 
 
-def classes_in_python(raw: bytes) -> tuple[int, ...]:
-    """How often the bytes of a text have what the estimate prices, in the order of `_PRICES`."""
+def all_in_python(raw: bytes) -> tuple[int, ...]:
+    """How often the bytes of a text have what the estimate prices, in the order of `_PRICES`, and then what a surcharge
+    is for, in that of `_surcharge`.
+    """
     cases = b" " + raw.translate(_CASES)
     digits, punctuation = raw.translate(_DIGITS), raw.translate(_PUNCTUATION)
     return (
@@ -93,7 +95,14 @@ def classes_in_python(raw: bytes) -> tuple[int, ...]:
         # Looking for what is rare is five times as fast as marking.
         _runs(raw.translate(_NEWLINES)) if b"\n\n" in raw or b"\r" in raw else raw.count(b"\n"),
         _runs(raw.translate(_SPACES), at_least=2) if b"  " in raw or b"\t" in raw else 0,
+        # Characters are classified by the first byte of their UTF-8, which is counted at C speed.
         0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_BYTES)),
+        _beyond(raw.translate(_UPPER_CASE), 3),
+        _beyond(raw.translate(_VISIBLE_PUNCTUATION), 3),
+        _later_machine_characters(raw),
+        raw.translate(_SHAPE).count(b" 0"),
+        0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_OF_DENSE)),
+        0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_OF_ASTRAL)),
     )
 
 
@@ -160,20 +169,6 @@ def surcharge(text: str) -> float:
 def _surcharge(capitals: int, punctuation: int, machine: int, digits: int, dense: int, astral: int) -> float:
     tokens = PER_LATER_CAPITAL * capitals + PER_LATER_PUNCTUATION * punctuation + PER_LATER_MACHINE_CHARACTER * machine
     return tokens + PER_LONE_DIGIT * digits + PER_DENSE_CHARACTER * dense + PER_ASTRAL_CHARACTER * astral
-
-
-def all_in_python(raw: bytes) -> tuple[int, ...]:
-    """The counts of `classes_in_python`, then those of what a surcharge is for, in the order of `_surcharge`."""
-    return (
-        *classes_in_python(raw),
-        _beyond(raw.translate(_UPPER_CASE), 3),
-        _beyond(raw.translate(_VISIBLE_PUNCTUATION), 3),
-        _later_machine_characters(raw),
-        raw.translate(_SHAPE).count(b" 0"),
-        # Characters are classified by the first byte of their UTF-8, which is counted at C speed.
-        0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_OF_DENSE)),
-        0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_OF_ASTRAL)),
-    )
 
 
 def _later_machine_characters(raw: bytes) -> int:

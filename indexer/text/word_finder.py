@@ -68,7 +68,6 @@ class WordFinder:
 
 
 _NONE = (1 << 62, 0, "")  # behind the last token
-_NO_PARTS: list[tuple[str, str]] = []
 
 
 def _description(
@@ -79,6 +78,6 @@ def _description(
     described: list[tuple[tuple[int, int, str], ...]] = []
     for start, end, term in held:
         word = piece[start:end]
-        places = places_of_parts(word, parts.get(word, _NO_PARTS))
+        places = places_of_parts(word, parts.get(word, ()))
         described.append(((start, end, term), *[(start + first, start + last, part) for first, last, part in places]))
     return tuple(described)
