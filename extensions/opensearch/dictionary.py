@@ -36,7 +36,7 @@ class Dictionary:
     """
 
     def __init__(self) -> None:
-        self.tokenizer = tokenizer = Index(apsw.Connection(":memory:"), IndexHealth.OK, "")
+        tokenizer = Index(apsw.Connection(":memory:"), IndexHealth.OK, "")
         self.tokens, self.tokens_at, self.unstemmed = tokenizer.tokens, tokenizer.tokens_at, tokenizer.unstemmed
         self.find_words = tokenizer.find_words
         self.forget_terms()

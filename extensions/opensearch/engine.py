@@ -63,6 +63,7 @@ from ctxrank.indexer.store.parents import (
 )
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
+from ctxrank.indexer.text.identifiers import word_with
 
 if TYPE_CHECKING:
     from ctxrank.indexer.engine import Engine
@@ -168,7 +169,7 @@ class WideEngine(Dictionary):
         """The first word with this term in the first document that holds it."""
         rows = self.rows(RowQuery(TermClause((term,), (term,))), 1)
         for _, *columns in self.texts([row[0] for row in rows], 1 << 30).values():
-            return self.tokenizer.word_with(term, " ".join(columns))
+            return word_with(self.tokens_at, term, " ".join(columns)) or term
         return term
 
     # Rows

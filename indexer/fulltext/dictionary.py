@@ -13,7 +13,7 @@ from ctxrank.indexer.engine import IndexTerm
 from ctxrank.indexer.fulltext.index_file import DF, PRIMARY, Index, quoted
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
-from ctxrank.indexer.text.identifiers import FIRST_CJK
+from ctxrank.indexer.text.identifiers import FIRST_CJK, word_with
 
 TRIGRAM = 3
 _LONGEST_SPELT = 48  # characters: nothing longer is a word that somebody types
@@ -86,4 +86,4 @@ def word_of(index: Index, term: str) -> str:
         """,
         (term,),
     ).fetchone()
-    return term if row is None else index.word_with(term, str(row[0]))
+    return ("" if row is None else word_with(index.tokens_at, term, str(row[0]))) or term

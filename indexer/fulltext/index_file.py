@@ -176,14 +176,6 @@ class Index:
             self._finder = WordFinder(self.tokens_at)
         return self._finder.find(text, wanted, with_parts=with_parts)
 
-    def word_with(self, term: str, text: str) -> str:
-        """The first word of a text that the tokenizer makes this term of, in lower case; else the term."""
-        encoded = text.encode("utf-8", "replace")
-        for start, end, token in self.tokens_at(encoded):
-            if token == term:
-                return encoded[start:end].decode("utf-8", "replace").lower()
-        return term
-
     def unstemmed(self, surface: str) -> str:
         """A word as the tokenizer makes it before it is stemmed."""
         name, *arguments = TOKENIZER[1]

@@ -117,6 +117,13 @@ def find_words(tokens_at: TokensAt, text: bytes, wanted: Mapping[str, object], *
     return len(tokens), spans, matches
 
 
+def word_with(tokens_at: TokensAt, term: str, text: str) -> str:
+    """The first word of a text that a tokenizer makes this term of, in lower case; '' for none."""
+    encoded = text.encode("utf-8", "replace")
+    found = (encoded[start:end] for start, end, token in tokens_at(encoded) if token == term)
+    return next(found, b"").decode("utf-8", "replace").lower()
+
+
 def parts_in(tokens_at: TokensAt, words: set[bytes]) -> dict[bytes, list[tuple[str, str]]]:
     """Those of these words in UTF-8 that have parts: each part, and the term that it is."""
     others = filterfalse(_plain_words.__contains__, words)

@@ -28,9 +28,10 @@ from ctxrank.indexer.engine import (
     PhraseClause,
     Row,
     RowQuery,
+    TermClause,
 )
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.identifiers import FIRST_CJK, split_word
+from ctxrank.indexer.text.identifiers import FIRST_CJK, split_word, word_with
 from ctxrank.ranking.retrieval.query import COMPLETIONS, LINKERS, Token
 
 MOST_STAND_INS = 3  # of one word
@@ -55,6 +56,7 @@ _BEGINNING = 400
 _LEAST_BEGINNING = 2
 _ROWS_OF_NAME = 100
 _TRIMMED = 3  # letters of a cut word that its ending may have lost to the stemmer
+_MAX_CHARS = 6000  # of a text that shows how a stand-in is written
 _Way = list[tuple[str, IndexTerm]]  # the words that make one, with their terms
 _ONE_EACH = FieldWeights(1.0, 1.0, 1.0, 1.0)
 
@@ -129,11 +131,19 @@ class _Expander:
         for term in terms[: MOST_PARTS if parts else MOST_STAND_INS]:
             surfaces = _completed(term.term)
             stems = self._stems(surfaces)
-            written = self._engine.word_of(term.term)
-            surface = surfaces[stems.index(term.term)] if term.term in stems else written
+            is_found = term.term in stems
+            surface = surfaces[stems.index(term.term)] if is_found else self._engine.word_of(term.term)
+            written = self._written(term.term, surface)
             meant = tuple((forms or {}).get(term, ()))
             stand_ins.append(StandIn(term, weight, word.position, word.key.column, surface, written, meant))
         return Expansion(typed, tuple(stand_ins), parts)
+
+    def _written(self, term: str, surface: str) -> str:
+        """A word of the corpus with this term, in lower case: as the first document that holds it writes it."""
+        rows = self._engine.rows(RowQuery(TermClause((term,), (surface,))), 1)
+        for _, *columns in self._engine.texts([row[0] for row in rows], _MAX_CHARS).values():
+            return word_with(self._engine.tokens_at, term, "\n".join(columns)) or surface
+        return surface
 
     def _stems(self, words: Sequence[str]) -> list[str]:
         """The term of each word; none at all where the tokenizer makes several of one, or none."""
