@@ -17,7 +17,6 @@ from ctxrank.indexer.store.origins import HERE, origin_labels
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.ranking.formulas.static_features import PRIORITY_WEIGHTS
 
-MOST_COUNTED = 2000  # documents: more would make an answer wait
 MOST_VALUES = 12  # of one field, the most frequent ones
 AGES_DAYS = (7, 30, 90)
 

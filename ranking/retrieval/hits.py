@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ctxrank.ranking.retrieval.query import Query
 
 
+MOST_COUNTED = 2000  # documents, by field: more would make an answer wait
 Wanted = str | tuple[str, ...] | None  # one value of a filter, or several
 
 
@@ -185,6 +186,15 @@ def make_hit(
         shares=shares, session_title=parent.session_title,
         whose=whose(states.store.primary, parent.number), checkout=checkout,
     )  # fmt: skip
+
+
+def facets_of(question: Question, documents: Callable[[], Collection[ParentDocument]]) -> "FacetCounts | None":
+    """What was found, counted by field, where that is asked for."""
+    if not question.request.has_facets:
+        return None
+    from ctxrank.ranking.retrieval.facet_counts import counted  # noqa: PLC0415  few searches ask for them
+
+    return counted(question.store.primary, documents())
 
 
 class ShownText(NamedTuple):

@@ -14,7 +14,7 @@ from ctxrank.indexer.opening import answer_of, engine_of
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.indexer.store.freshness import FileStates, has_roots
-from ctxrank.indexer.store.parents import RankingSignals
+from ctxrank.indexer.store.parents import ParentDocument, RankingSignals
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.blend import blended, calibrated
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, heuristic
@@ -25,12 +25,14 @@ from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.filters import resolve_filters
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import (
+    MOST_COUNTED,
     Foldable,
     Hit,
     Question,
     SearchRequest,
     SearchResult,
     ShownText,
+    facets_of,
     make_hit,
     show_passage,
     signals_of,
@@ -150,17 +152,16 @@ def _search_index(question: Question, plan: Plan) -> SearchResult:
         )
 
         suggestions = suggested_words(plan.engine, plan.unknown)
-    facets = None
-    if request.has_facets:
-        from ctxrank.ranking.retrieval.facet_counts import MOST_COUNTED, counted  # noqa: PLC0415  few searches ask
 
-        best_first = sorted(page.groups, key=lambda id_: -page.groups[id_].score)[:MOST_COUNTED]
-        facets = counted(question.store.primary, plan.engine.parents(best_first).values())
+    def counted() -> Collection[ParentDocument]:
+        best_first = sorted(page.groups, key=lambda id_: -page.groups[id_].score)
+        return plan.engine.parents(best_first[:MOST_COUNTED]).values()
+
     return SearchResult(
         shown_query(query), "matched" if hits else "no_match", plan.engine.name,
         total=len(page.groups) + page.found.pruned_count, is_capped=not page.found.is_complete,
         is_exact=page.found.is_complete, hits=tuple(hits), suggestions=tuple(suggestions), notes=filters.notes,
-        corrections=plan.corrections, unknown=tuple(map(shown_word, plan.unknown)), facets=facets,
+        corrections=plan.corrections, unknown=tuple(map(shown_word, plan.unknown)), facets=facets_of(question, counted),
     )  # fmt: skip
 
 

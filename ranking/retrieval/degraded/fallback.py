@@ -30,6 +30,7 @@ from ctxrank.ranking.retrieval.hits import (
     SearchResult,
     ShownText,
     corrupt_row_notes,
+    facets_of,
     make_hit,
     show_passage,
     signals_of,
@@ -137,15 +138,10 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
         hits = folded_page(ranked, max(request.limit, 0))
     else:
         hits = [one.hit for one in islice(ranked, max(request.limit, 0))]
-    facets = None
-    if request.has_facets:
-        from ctxrank.ranking.retrieval.facet_counts import counted  # noqa: PLC0415  few searches ask for them
-
-        facets = counted(store.primary, found)
     return SearchResult(
         shown_query(query), "degraded", reason=readiness.health, stale=readiness.stale, total=len(found),
         hits=tuple(hits), notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
-        facets=facets,
+        facets=facets_of(question, lambda: found),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ctxrank.ranking.retrieval.hits import (
     Question,
     SearchResult,
     corrupt_row_notes,
+    facets_of,
     make_hit,
     signals_of,
 )
@@ -42,13 +43,8 @@ def list_documents(question: Question) -> SearchResult:
         )
         for parent in (cleaned_parent(parent, config.redaction_mode) for parent in parents[: max(request.limit, 0)])
     )  # fmt: skip
-    facets = None
-    if request.has_facets:
-        from ctxrank.ranking.retrieval.facet_counts import counted  # noqa: PLC0415  few searches ask for them
-
-        facets = counted(store.primary, parents)
     return SearchResult(
         shown_query(query), "degraded" if corrupt else "matched" if hits else "no_match",
         reason=IndexHealth.CORRUPT_ROWS if corrupt else "", total=len(parents), is_exact=not corrupt, hits=hits,
-        notes=(*filters.notes, *corrupt_row_notes(corrupt)), facets=facets,
+        notes=(*filters.notes, *corrupt_row_notes(corrupt)), facets=facets_of(question, lambda: parents),
     )  # fmt: skip
