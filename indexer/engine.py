@@ -74,11 +74,6 @@ class Readiness(NamedTuple):
         """Whether the index may be asked."""
         return not self.health
 
-    @property
-    def beyond_healing(self) -> "Readiness":
-        """The same after a fresh index has failed as the one before it did: it is the store that cannot be read."""
-        return self._replace(health=IndexHealth.STORE) if self.is_usable else self
-
 
 SWITCHED_OFF = Readiness(IndexHealth.OFF, 0)
 

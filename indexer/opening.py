@@ -156,7 +156,8 @@ def answer_of(
             if attempt and not is_of_engine:
                 raise
             readiness = engine.recover(error, bound_ms)
-    return None, readiness.beyond_healing
+    # A fresh index has failed as the one before it did: it is the store that cannot be read.
+    return None, readiness._replace(health=readiness.health or IndexHealth.STORE)
 
 
 def from_index(store: Store, ask: "Callable[[Engine, Statistics], list[Found]]") -> "list[Found]":

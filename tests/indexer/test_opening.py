@@ -23,9 +23,11 @@ from ctxrank.indexer.exceptions import (
 from ctxrank.indexer.extensions import EXTENSIONS, absence, is_installed, provided
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.opening import (
+    answer_of,
     create_named_store,
     create_scratch_store,
     create_store,
+    engine_of,
     from_index,
     open_project_store,
     open_store,
@@ -101,9 +103,18 @@ def test_an_index_that_is_switched_off_is_not_asked(tmp_path: Path, monkeypatch:
         assert from_index(store, lambda engine, _: [engine.name]) == []
 
 
-def test_an_index_that_fails_anew_points_to_the_store() -> None:
-    assert Readiness(IndexHealth.OK, 3).beyond_healing == Readiness(IndexHealth.STORE, 3)
-    assert Readiness(IndexHealth.LOCKED, 3).beyond_healing == Readiness(IndexHealth.LOCKED, 3)
+def test_an_index_that_fails_anew_points_to_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(*_: object) -> None:
+        raise apsw.CorruptError
+
+    def is_locked(*_: object) -> Readiness:
+        return Readiness(IndexHealth.LOCKED, 3)
+
+    with make_store(tmp_path) as store:
+        asked = store, engine_of(store), store.config, 1000, ask
+        assert answer_of(*asked)[1].health == IndexHealth.STORE
+        monkeypatch.setattr(fts5_of(store), "recover", is_locked)
+        assert answer_of(*asked) == (None, Readiness(IndexHealth.LOCKED, 3))
 
 
 def test_what_is_not_there_is_said_by_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
