@@ -34,7 +34,7 @@ from ctxrank.ranking.retrieval.rerank import is_test
 NAME_SHARE = 0.4
 PROSE_ALONE_SHARE = 0.0
 # A question has words of the heading alone. Among records, too, whose own rows have summaries, it stays as it is.
-_ASKED_SHARE = 0.05
+ASKED_SHARE = 0.05
 REPEAT_SHARE = 0.5
 WHOLE_WORTH = 2.0  # of a file that has all words of a query that any file has, where some word has none
 _FEW_WORDS = 4
@@ -122,7 +122,7 @@ class Priors:
         self.prose_share, self.is_asked = PROSE_OWN_SHARE, False
         if SOURCE not in kinds.values() and len(query.terms) > _FEW_WORDS:
             self.is_asked = asks_for_prose(query) and RECORD not in kinds.values()
-            self.prose_share = _ASKED_SHARE if self.is_asked else PROSE_ALONE_SHARE
+            self.prose_share = ASKED_SHARE if self.is_asked else PROSE_ALONE_SHARE
         self._folder = text.strip().strip("/").lower() if len(query.terms) == 1 else ""  # which it may name
 
     def give(self, group: HitGroup, signals: RankingSignals) -> None:
