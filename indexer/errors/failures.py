@@ -8,28 +8,19 @@ import apsw
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.parse.units import error_units
-from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign
+from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import rows
-from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import IS_ACCEPTED
 from ctxrank.indexer.store.store import Change, Store
 
 CURRENT_FOR_US = DAY_US
 _KEPT_OF_A_SESSION = 500
-_SIGNED_AT_ONCE = 500  # about a second
-
-
-class Failure(NamedTuple):
-    """One failure: the signature it was recognised by, its redacted text, and the pattern that it is, if any."""
-
-    signature: Signature
-    unit: str
-    pattern_id: int | None = None
 
 
 class Sighting(NamedTuple):
-    """A failure at its moment; `resolved_at` is None until it is marked resolved."""
+    """A failure at its moment, as its redacted text; `resolved_at` is None until it is marked resolved."""
 
     signature: Signature
     unit: str
@@ -52,18 +43,18 @@ class SeenBefore(NamedTuple):
     unsolved: int
 
 
-def record_failure(store: Store, place: FailurePlace, failure: Failure, *, create_session: bool = False) -> int:
+def record_failure(
+    store: Store, place: FailurePlace, sighting: Sighting, pattern_id: int | None, *, create_session: bool = False
+) -> int:
     """Record that a failure was seen, and count it once more at the pattern that it is; returns the sighting's id.
 
     Raises NotFoundError for an unknown session, UsageError for a bad name, LockedError.
     """
     from ctxrank.indexer.records.sessions import require_place  # noqa: PLC0415  start-up: a match needs none
 
-    now = now_us()
     with store.write() as change:
         session, group_id = require_place(change, place.session, place.group, create=create_session)
-        sighting = Sighting(failure.signature, failure.unit, now)
-        number = see(change, session.id, group_id or 0, sighting, failure.pattern_id)
+        number = see(change, session.id, group_id or 0, sighting, pattern_id)
         change.connection.execute(
             """
             DELETE FROM error_sightings
@@ -134,17 +125,6 @@ def seen_before(primary: apsw.Connection, project: str, instance: str) -> SeenBe
         HAVING count(*) > 0
     """
     return read_row(primary, query, (instance, project), SeenBefore)
-
-
-def sign_older(store: Store) -> int:
-    """Bring signatures of an older normaliser up to date, some at a time; returns how many were. Raises LockedError."""
-    query = "SELECT 1 FROM error_signatures WHERE normaliser_version < ? LIMIT 1"
-    if read_value(store.primary, query, (NORMALISER_VERSION,), int) is None:
-        return 0
-    from ctxrank.indexer.errors import lookup  # noqa: PLC0415  start-up: only after a normaliser change
-
-    with store.write() as change:
-        return lookup.sign_again(change, _SIGNED_AT_ONCE)
 
 
 def resolve(change: Change, session_id: int, *, pattern_id: int | None = None, instance: str | None = None) -> int:

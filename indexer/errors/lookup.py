@@ -21,13 +21,14 @@ from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.ids import IS_VOUCHED
-from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import blake2b
 from ctxrank.indexer.text.light_json import dumps, loads
 
 # A term held by more patterns than this tells them apart too little to be read.
 MAX_POSTINGS = 256
 _MAX_READ = 800  # pattern numbers read for one question
+_SIGNED_AT_ONCE = 500  # about a second
 MAX_SAME = 64  # patterns of one fingerprint that are compared
 CANDIDATES = 12
 LEAST_TOLD = 3  # errors of a tool from which what it says is known
@@ -181,8 +182,8 @@ def similar(connection: apsw.Connection, whose: Whose, terms: Iterable[str]) -> 
     return found[:CANDIDATES]
 
 
-def sign_again(change: Change, limit: int) -> int:
-    """Bring signatures of an older normaliser up to this one, at most `limit`; returns how many were."""
+def sign_older(store: Store) -> int:
+    """Bring signatures of an older normaliser up to date, some at a time; returns how many were. Raises LockedError."""
     query = """
         SELECT s.pattern_id, p.project, s.error_text
           FROM error_signatures AS s
@@ -190,9 +191,12 @@ def sign_again(change: Change, limit: int) -> int:
          WHERE s.normaliser_version < ?
          LIMIT ?
     """
-    older = list(change.connection.execute(query, (NORMALISER_VERSION, limit)))
-    for pattern_id, project, text in older:
-        put_signature(change, pattern_id, project, text)
+    if store.primary.execute(query, (NORMALISER_VERSION, 1)).fetchone() is None:
+        return 0
+    with store.write() as change:
+        older = list(change.connection.execute(query, (NORMALISER_VERSION, _SIGNED_AT_ONCE)))
+        for pattern_id, project, text in older:
+            put_signature(change, pattern_id, project, text)
     return len(older)
 
 

@@ -115,11 +115,10 @@ def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bo
             f"The solution has {len(new.solution):,} characters.",
             f"At most {MAX_SOLUTION_CHARS:,}: say what to do, and save the rest as a package.",
         )
-    lang = None if new.lang is None else texts.line(new.lang).lower() or None
     hints = tuple(filter(None, map(texts.line, new.hints)))[:MAX_HINTS]
     clean = new._replace(
         failure=texts.text(new.failure), solution=texts.text(new.solution.strip()), project=texts.line(new.project),
-        lang=lang, hints=hints,
+        lang=texts.line(new.lang or "").lower() or None, hints=hints,
     )  # fmt: skip
     given = (new.failure, new.solution.strip(), tuple(filter(None, map(one_line, new.hints)))[:MAX_HINTS])
     return clean, (clean.failure, clean.solution, hints) != given

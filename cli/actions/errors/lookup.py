@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
-from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure, sign_older
+from ctxrank.indexer.errors.failures import FailurePlace, Sighting, record_failure
+from ctxrank.indexer.errors.lookup import sign_older
 from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.sessions import project_in_force
@@ -65,17 +66,17 @@ def save_solution(
     )
     if known is not None:
         about |= {"known_id": known.pattern_id, "varying": tuple(one.known for one in known.renamed)}
-    about |= {"secrets": failure.secrets}
-    new = NewKnownError(failure.text, solution, project, whose.lang, **about)
+    new = NewKnownError(failure.text, solution, project, whose.lang, secrets=failure.secrets, **about)
     return save_error(store, new, mode=load_config(store).redaction_mode), project, answer
 
 
 def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: FailurePlace, *, create_session: bool) -> None:
     """Record the failure for its session; an answer that was found is not lost because recording fails."""
     assert answer.signature is not None, "a failure with text has a signature"
-    failure = Failure(answer.signature, answer.unit, answer.fixes[0].match.pattern_id if answer.fixes else None)
+    pattern_id = answer.fixes[0].match.pattern_id if answer.fixes else None
     try:
-        record_failure(store, place, failure, create_session=create_session)
+        sighting = Sighting(answer.signature, answer.unit, now_us())
+        record_failure(store, place, sighting, pattern_id, create_session=create_session)
     except (NotFoundError, LockedError) as error:
         say(f"the failure is not recorded: {error.message} {error.hint}".rstrip())
 

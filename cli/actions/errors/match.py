@@ -34,9 +34,7 @@ def match(
         failure = given_failure(options["file"], options["error_type"], options["message"], config.redaction_mode)
         whose = Whose(options["project"], session, options["lang"])
         project, answer = look_up(store, failure, whose, call.note, options["limit"])
-        seen = None
-        if answer.signature is not None:
-            seen = seen_before(store.primary, project, answer.signature.instance)
+        seen = None if answer.signature is None else seen_before(store.primary, project, answer.signature.instance)
         quotes = [] if answer.fixes or answer.signature is None else _quotes(store, config, project, answer.signature)
         if session is not None and not failure.trouble:
             record_sighting(call.note, store, answer, FailurePlace(session, group), create_session=create_session)

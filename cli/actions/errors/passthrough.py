@@ -32,12 +32,11 @@ _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
 
 
 class Finished(NamedTuple):
-    """A command that has ended. `is_started` is False for one that could not be run; `trouble` says why."""
+    """A command that has ended; of one that could not be run `trouble` says why."""
 
     code: int
     stdout: bytes
     stderr: bytes
-    is_started: bool = True
     trouble: str = ""
 
 
@@ -48,10 +47,10 @@ def run_through(command: Sequence[str]) -> Finished:
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     except (FileNotFoundError, NotADirectoryError) as error:
-        return Finished(NOT_FOUND, b"", b"", False, f"{command[0]}: {error.strerror}")
+        return Finished(NOT_FOUND, b"", b"", f"{command[0]}: {error.strerror}")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        return Finished(NOT_RUNNABLE, b"", b"", False, f"{command[0]}: {why}")
+        return Finished(NOT_RUNNABLE, b"", b"", f"{command[0]}: {why}")
     with _signals_to(process):
         stdout, stderr = _pass_on(process)
         code = process.wait()

@@ -11,7 +11,8 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import failed_commands
 from ctxrank.indexer.errors.failed_commands import FailedCommand, TreeState, shown_command
 from ctxrank.indexer.errors.failure_text import read_failure_text
-from ctxrank.indexer.errors.failures import FailurePlace, resolve, sign_older
+from ctxrank.indexer.errors.failures import FailurePlace, resolve
+from ctxrank.indexer.errors.lookup import sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import fingerprint
 from ctxrank.indexer.exceptions import CtxrankError
@@ -56,7 +57,7 @@ def run(call: Call, arguments: tuple[str, ...], **options: Any) -> Reply:
     started_at = now_us()
     finished = run_through(arguments)
     ended_at = now_us()
-    if not finished.is_started:
+    if finished.trouble:
         call.note(finished.trouble)
     elif finished.code not in INTERRUPTED:
         try:

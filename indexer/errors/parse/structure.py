@@ -29,8 +29,8 @@ def better_line(message: str, lines: list[str], at: int) -> int | None:
     if not is_closing and (names_something(message) or len(message.split()) > _LONGEST_NAMELESS):
         return None
     near = range(max(0, at - _MOST_LOOKED_AT), min(len(lines), at + _MOST_LOOKED_AT))
-    rated = [(_weight(lines, i), -i) for i in near if i != at and may_lead(lines[i])]
-    weight, place = max((one for one in rated if is_closing or _is_loud_and_named(lines[-one[1]])), default=(0, 0))
+    others = [i for i in near if i != at and may_lead(lines[i]) and (is_closing or _is_loud_and_named(lines[i]))]
+    weight, place = max(((_weight(lines, i), -i) for i in others), default=(0, 0))
     return None if weight < _LEAST else -place
 
 

@@ -16,8 +16,8 @@ from ctxrank.indexer.errors.failures import (
     see,
     seen_before,
     sighting_of,
-    sign_older,
 )
+from ctxrank.indexer.errors.lookup import sign_older
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION
 from ctxrank.indexer.records.sessions import NewSession, create_group, create_session
 from ctxrank.indexer.store.store import Store

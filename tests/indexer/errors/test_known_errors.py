@@ -14,7 +14,7 @@ from tables import each_row
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors import lookup, patterns
 from ctxrank.indexer.errors.failure_text import NO_TEXT, NOTHING_PRINTED, read_failure_text, told_failure
-from ctxrank.indexer.errors.failures import Failure, FailurePlace, last_failure, record_failure, resolve, seen_before
+from ctxrank.indexer.errors.failures import FailurePlace, Sighting, last_failure, record_failure, resolve, seen_before
 from ctxrank.indexer.errors.listing import get_error, list_errors, recognition_of
 from ctxrank.indexer.errors.lookup import Whose, put_signature
 from ctxrank.indexer.errors.parse.capture import HEAD_BYTES, TAIL_BYTES, Capture, capture_file, capture_stream
@@ -268,8 +268,8 @@ def seen(store: Store, text: str, group: str | None = None, session: str = "S") 
     answer = ask(store, text)
     assert answer.signature is not None
     pattern_id = answer.fixes[0].match.pattern_id if answer.fixes else None
-    failure = Failure(answer.signature, answer.unit, pattern_id)
-    return record_failure(store, FailurePlace(session, group), failure, create_session=True)
+    sighting = Sighting(answer.signature, answer.unit, now_us())
+    return record_failure(store, FailurePlace(session, group), sighting, pattern_id, create_session=True)
 
 
 def test_the_last_failure_of_a_group_is_its_own_or_the_sessions(store: Store) -> None:

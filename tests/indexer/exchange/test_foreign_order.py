@@ -13,7 +13,7 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.errors import failures
-from ctxrank.indexer.errors.failures import Failure, FailurePlace, insert, record_failure, sighting_of
+from ctxrank.indexer.errors.failures import FailurePlace, Sighting, insert, record_failure, sighting_of
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
@@ -103,6 +103,6 @@ def test_of_failures_seen_here_and_elsewhere_the_newest_stay(
     unit = error_units("error: something else")[0]
     with elsewhere(store, tmp_path / "here") as other:
         bring(other, exported_bytes(store))
-        record_failure(other, FailurePlace("S", None), Failure(sign(unit), unit.text, None), create_session=False)
+        record_failure(other, FailurePlace("S", None), Sighting(sign(unit), unit.text, now_us()), None)
         left = [int(row[0]) for row in other.primary.execute("SELECT seen_at FROM error_sightings ORDER BY seen_at")]
     assert left[0] == NOW - 1_000_000 and left[1] > NOW

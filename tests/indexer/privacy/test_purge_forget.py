@@ -23,7 +23,8 @@ from ctxrank.extensions.links.annotations import sync_annotations
 from ctxrank.extensions.links.sync import sync_tree
 from ctxrank.extensions.links.tree import require_tree
 from ctxrank.indexer.care.status import read_status
-from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.errors.failures import FailurePlace, Sighting, record_failure
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
@@ -57,9 +58,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def _failure(word: str) -> Failure:
+def _failure(word: str) -> Sighting:
     unit = error_units(f"ValueError: bad {word}\n")[0]
-    return Failure(sign(unit), unit.text)
+    return Sighting(sign(unit), unit.text, now_us())
 
 
 def fill(store: Store, word: str = WORD, session: str = "S") -> None:
@@ -67,7 +68,7 @@ def fill(store: Store, word: str = WORD, session: str = "S") -> None:
     save(store, f"{word}.md", f"# {word}\n\nIt says {word}.\n", summary=f"A {word}.", session=session)
     save_reasoning(store, NewReasoning(session, "G", "developer", "approach", f"Use {word}."))
     save_skill_output(store, session, "lint-check", json.dumps({"found": word}))
-    record_failure(store, FailurePlace(session, "G"), _failure(word))
+    record_failure(store, FailurePlace(session, "G"), _failure(word), None)
     with store.write() as change:
         id_ = find_session(store.primary, session).id
         record_event(change, id_, None, "note", json.dumps({"text": word}))

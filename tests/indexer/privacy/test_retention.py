@@ -17,7 +17,7 @@ from ctxrank.cli.main import run
 from ctxrank.extensions.bazinga.database.importer import import_bazinga
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors import patterns
-from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure
+from ctxrank.indexer.errors.failures import FailurePlace, Sighting, record_failure
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
@@ -230,7 +230,7 @@ def test_a_session_takes_along_what_failed_in_it_and_nothing_else(store: Store) 
     unit = error_units("ValueError: bad heron\n")[0]
     for session, moment in (("old", OLD), ("new", NOW)):
         fill(store, session, moment)
-        record_failure(store, FailurePlace(session, None), Failure(sign(unit), unit.text))
+        record_failure(store, FailurePlace(session, None), Sighting(sign(unit), unit.text, NOW), None)
     prune_older(store, CUT)
     query = "SELECT s.name FROM error_sightings AS e LEFT JOIN sessions AS s ON s.id = e.session_id"
     assert rows(store, query) == [("new",)]
