@@ -12,8 +12,7 @@ from builders import make_store, save, write_file
 from written import Reasoning, SkillOutput, Strategy, write
 
 from ctxrank.indexer.errors import patterns
-from ctxrank.indexer.errors.failures import insert as insert_failure
-from ctxrank.indexer.errors.failures import sighting_of
+from ctxrank.indexer.errors.failures import see, sighting_of
 from ctxrank.indexer.errors.lookup import put_signature
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import carry_out, import_jsonl
@@ -61,14 +60,14 @@ def fill(store: Store) -> None:
         write(change, SkillOutput(id_, None, "developer", "lint", 1, '{"gannet": 1.5}', MOMENT))
         record_event(change, id_, group, "note", '{"text": "hello"}', idempotency_key="k")
         pattern = patterns.ErrorPattern(
-            "shop", "cafe", "KeyError", "no <id>", "Use get.", MOMENT, MOMENT, '["x"]', "[]", 0.7, 4, "python", 30, 2, 1
+            "shop", "cafe", "KeyError", "no <id>", "Use get.", MOMENT, MOMENT, '["x"]', "[]", 0.7, 3, "python", 30, 2, 1
         )
         pattern_id = patterns.upsert(change, pattern)
         put_signature(change, pattern_id, "shop", "KeyError: no <id>")
         for resolved_at, failure in ((None, "KeyError: no 7"), (MOMENT + 2, "make: *** [Makefile:2: all] Error 1")):
             sighting = sighting_of(failure, MOMENT, resolved_at)
             assert sighting is not None
-            insert_failure(change, id_, group if resolved_at else 0, sighting, None if resolved_at else pattern_id)
+            see(change, id_, group if resolved_at else 0, sighting, None if resolved_at else pattern_id)
         write(change, Strategy("n", "shop", "general", "Test first.", MOMENT, MOMENT, 2, "python", "flask"))
     store.catch_up()
 

@@ -67,18 +67,7 @@ def record_failure(
 
 
 def see(change: Change, session_id: int, group_id: int, sighting: Sighting, pattern_id: int | None) -> int:
-    """Write a sighting, and count it at the pattern that it is. Returns its id."""
-    number = insert(change, session_id, group_id, sighting, pattern_id)
-    if pattern_id is not None:
-        change.connection.execute(
-            "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?",
-            (sighting.seen_at, pattern_id),
-        )
-    return number
-
-
-def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, pattern_id: int | None) -> int:
-    """Write a sighting; group 0 is session-wide. Returns its id."""
+    """Write a sighting, and count it at the pattern that it is; group 0 is session-wide. Returns its id."""
     signature = sighting.signature
     values: dict[str, rows.Value] = {
         "session_id": session_id,
@@ -91,7 +80,12 @@ def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, p
         "seen_at": sighting.seen_at,
         "resolved_at": sighting.resolved_at,
     }
-    return rows.insert(change.connection, "error_sightings", values)
+    number = rows.insert(change.connection, "error_sightings", values)
+    change.connection.execute(
+        "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?",
+        (sighting.seen_at, pattern_id),
+    )
+    return number
 
 
 def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | None:

@@ -13,7 +13,7 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.errors import failures
-from ctxrank.indexer.errors.failures import FailurePlace, Sighting, insert, record_failure, sighting_of
+from ctxrank.indexer.errors.failures import FailurePlace, Sighting, record_failure, see, sighting_of
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
@@ -53,7 +53,7 @@ def _one_of_each(change: Change, session: int, error: int, number: int) -> None:
     change.connection.execute("UPDATE events SET created_at = ? WHERE created_at > ?", (at, NOW))
     sighting = sighting_of(FAILURE, at, None)
     assert sighting is not None
-    insert(change, session, 0, sighting, error)
+    see(change, session, 0, sighting, error)
     entry = Reasoning(session, None, "developer", "decisions", f"Thought {number}.", at, agent_name=UNCONFIRMED)
     write(change, entry)
 

@@ -32,8 +32,7 @@ from ctxrank.indexer.bounds import MAX_LINE_BYTES
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
-from ctxrank.indexer.errors.failures import insert as insert_failure
-from ctxrank.indexer.errors.failures import last_failure, sighting_of
+from ctxrank.indexer.errors.failures import last_failure, see, sighting_of
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import lines as jsonl_lines
 from ctxrank.indexer.exchange import run as import_run
@@ -175,8 +174,8 @@ def test_a_failure_that_was_over_elsewhere_is_over_here_and_no_older_one_becomes
     assert sighting is not None and older is not None
     session_id = int(store.primary.execute("SELECT id FROM sessions WHERE name = 'S'").get)
     with store.write() as change:
-        insert_failure(change, session_id, 0, sighting, None)
-        insert_failure(change, session_id, 0, older, None)
+        see(change, session_id, 0, sighting, None)
+        see(change, session_id, 0, older, None)
     assert last_failure(store.primary, session_id, None, now=MOMENT) == "error: a newer one"
 
 
