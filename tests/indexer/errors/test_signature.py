@@ -84,6 +84,13 @@ def test_frames_of_packages_are_left_out_where_there_are_own_ones() -> None:
     assert [frame.place for frame in signed(text).frames] == ["pay.py:charge"]
 
 
+def test_what_calls_of_the_project_led_to_is_traced_and_what_a_tool_printed_is_not() -> None:
+    traced = sign(error_units('Traceback (most recent call last):\n  File "a.py", line 3, in f\nKeyError: 1\n')[0])
+    assert traced.is_traced and traced.frames
+    assert not traced._replace(frames=()).is_traced
+    assert not traced._replace(family="diagnostic").is_traced
+
+
 def test_language_and_lint_are_read_from_the_output() -> None:
     text = (
         "error: length comparison to zero\n  --> src/a.rs:8:4\n   |\n"

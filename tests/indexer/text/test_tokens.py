@@ -422,3 +422,9 @@ def test_any_installation_estimates_the_same(monkeypatch: pytest.MonkeyPatch) ->
     before = [estimate_tokens(sample) for sample in SAMPLES.values()]
     monkeypatch.setattr(tokens, "compiled", lambda _: None)
     assert [estimate_tokens(sample) for sample in SAMPLES.values()] == before
+
+
+@each_row("size, dear", [(23, 0), (24, 12), (25, 13)])
+def test_of_a_long_word_of_a_machine_all_but_the_first_twelve_characters_are_dear(size: int, dear: int) -> None:
+    word = ("a1Z9" * 9)[:size]
+    assert tokens.surcharge(word) == pytest.approx(tokens.PER_LATER_MACHINE_CHARACTER * dear)
