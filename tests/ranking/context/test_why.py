@@ -11,7 +11,7 @@ from tables import each_row
 
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.records.receipts import Receipt, list_receipts
+from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry, list_receipts
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.ids import parse_ref
 from ctxrank.indexer.store.store import Store
@@ -92,6 +92,18 @@ def blocked(store: Store) -> Store:
     """The store after a block for a developer."""
     block_for(store, task="walrus")
     return store
+
+
+def test_of_what_is_shown_in_part_it_is_said_what_is_not_and_why(blocked: Store) -> None:
+    entries = (
+        ReceiptEntry("package:1", True, "summary", 9, "matches walrus"),
+        ReceiptEntry("package:1", False, "passage", 0, "the budget is full"),
+        ReceiptEntry("package:2", False, "", 0, "the limit is reached"),
+    )
+    receipt = list_receipts(blocked.primary, limit=1)[0]._replace(entries=entries)
+    whole, part = (why(blocked, parse_ref(id_), receipt).reasons for id_ in ("package:2", "package:1"))
+    assert part == ("matches walrus", "not passage of it: the budget is full")
+    assert whole == ("the limit is reached",)
 
 
 @each_row("level, phases", [("minimal", 1), ("medium", 4), ("full", 7), ("odd", 4)])
