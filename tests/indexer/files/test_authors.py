@@ -140,6 +140,8 @@ def test_the_commit_that_is_checked_out_is_read_from_files(checkout: Path) -> No
     head, own = git(checkout, "rev-parse", "HEAD").strip(), checkout / ".git"
     assert commit_of(str(checkout)) == head
     git(checkout, "pack-refs", "--all")
+    packed = (own / "packed-refs").read_text()
+    (own / "packed-refs").write_text("".join(f"{'0' * 40} refs/heads/a{at:03}\n" for at in range(999)) + packed)
     assert not (own / "refs" / "heads" / "main").exists() and commit_of(str(checkout)) == head
     for text, found in (
         (head, head),
