@@ -40,11 +40,12 @@ _MOST_BETWEEN = 200  # lines, of which one may be what a line is now
 _MOST_COMPARED = 1_000_000  # pairs of lines that are there more than once
 _REGION_LINES = 12  # on each side of a span, by which a file is told that may have it
 _DECORATORS = ("@", "#[")
-_CLOSERS = (")", "]", "}")
+_CLOSERS = (")", "]", "}", ">")
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 _WORD = re.compile(r"\w+")
 _SET = re.compile(r"""^[\s"']*(?:[\w.$-]*\.)?([\w$-]+)["']?\s*(?::=?|\?:|=)(?![:=>])""")
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_LAST_COMMA = re.compile(rb",(?=[)\]}])")
 SEPARATOR = re.compile(r"::|->|[.#]")
 _KEY = r"""[ \t]*(?:\[+[\w."-]*?{0}"?\]|(?:[-\w.]+\.)?(["']?){0}\1[ \t]*[:=])"""
 
@@ -58,7 +59,7 @@ class Span(NamedTuple):
 
 class Fingerprint(NamedTuple):
     """Checksums of the lines of a span; of their words alone, and of those of the nearest lines before and after it; of
-    a text that is there twice, of its first line again.
+    a text that is there twice, of its first line again; of all its text, however it is laid out.
     """
 
     lines: tuple[int, ...]
@@ -66,12 +67,12 @@ class Fingerprint(NamedTuple):
     words: tuple[int, ...]
     after: tuple[int, ...]
     twin: tuple[int, ...]
+    text: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, text: str) -> "Fingerprint":
-        """A fingerprint as it is stored, in hexadecimal digits; there may be other parts before the last."""
-        lines, before, words, after, *_, twin = (tuple(map(int, one.split(), repeat(16))) for one in text.split("|"))
-        return cls(lines, before, words, after, twin)
+        """A fingerprint as it is stored, in hexadecimal digits; an earlier one has other parts at its end."""
+        return cls(*[tuple(map(int, one.split(), repeat(16))) for one in text.split("|")][:6])
 
     def __str__(self) -> str:
         return "|".join(" ".join(f"{one:x}" for one in part) for part in self)
@@ -155,7 +156,7 @@ class Source:
         before, after = self._around(first, last)
         lines, words = self._lines_of(span), self.words[first : min(last, first + MAX_LINES)]
         is_once = len([*self._places([*lines[:MAX_LINES]])]) == 1
-        return Fingerprint(lines, before, tuple(words), after, () if is_once else lines[:1])
+        return Fingerprint(lines, before, tuple(words), after, () if is_once else lines[:1], self._laid_out(span))
 
     def _around(self, first: int, last: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Checksums of the words of the nearest lines before some and after them."""
@@ -166,20 +167,27 @@ class Source:
         """Which of the lines with a text a span has: the first, and the one behind them."""
         return bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
 
+    def text_of(self, span: Span) -> str:
+        """The lines of a span."""
+        return self._text if span == self.whole else "\n".join(self.lines[span.start - 1 : span.end])
+
     def _lines_of(self, span: Span) -> tuple[int, ...]:
         """Checksums of the lines of a span; of all behind MAX_LINES one."""
-        is_whole = span.start == 1 and span == self.whole
-        text = self._text if is_whole else "\n".join(self.lines[span.start - 1 : span.end])
-        sums = [*filter(None, self._all_sums if is_whole else _checksums(text, _SPACE))]
+        text = self.text_of(span)
+        sums = [*filter(None, self._all_sums if text is self._text else _checksums(text, _SPACE))]
         if len(sums) > MAX_LINES:
             rest = [*filter(None, _without_space(text).split(b"\n"))][MAX_LINES:]
             sums[MAX_LINES:] = [crc32(b"\n".join(rest))]
         return tuple(sums)
 
+    def _laid_out(self, span: Span) -> tuple[int]:
+        """A checksum of the text of a span, which a formatter leaves as it is: lines may be cut anywhere."""
+        return (crc32(_LAST_COMMA.sub(b"", _without_space(self.text_of(span)).replace(b"\n", b""))),)
+
     def known(self, kept: Fingerprint) -> Fingerprint:
-        """The checksums of what is here, and 0 for those of all else."""
+        """The checksums of the lines that are here, and 0 for those of all else."""
         sums, words = {*self.sums}, {*self.words}
-        of_each = zip(kept, (sums, words, words, words, sums), strict=True)
+        of_each = zip(kept, (sums, words, words, words, sums, ()), strict=True)
         return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
 
     def trimmed(self, span: Span) -> Span:
@@ -231,11 +239,10 @@ class Source:
         """
         indent, end, seen, quotes = self._indent(at), len(self.lines), at, 0
         is_open = self.lines[at].rstrip().endswith("{")
-        is_python = language_of(self.path).kind == "python"
         for place in range(at + 1, end):
             if self.lines[place][: indent + 1].isspace() or (depth := self._indent(place)) > indent:
                 continue
-            if is_python:  # what is in a long string may begin anywhere
+            if language_of(self.path).kind == "python":  # what is in a long string may begin anywhere
                 above = "\n".join(self.lines[seen:place])
                 quotes, seen = quotes + above.count('"""') + above.count("'''"), place
             if not quotes % 2:
@@ -320,7 +327,7 @@ class Source:
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
         now = self._lines_of(span)
-        if now == kept.lines:
+        if now == kept.lines or kept.text == self._laid_out(span):
             return 0
         common = Counter(kept.lines) & Counter(now)
         return max(len(now), len(kept.lines)) - common.total() or 1

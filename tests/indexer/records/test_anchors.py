@@ -153,6 +153,24 @@ def test_an_anchor_is_followed_by_its_content(
     assert states(store) == [("load", *state)]
 
 
+LAID_OUT = CONFIG.replace("load(path)", "load(\n    path,\n)").replace(
+    "len(text), path", "\n        len(text), path\n    "
+)
+
+
+def test_what_a_formatter_laid_out_anew_is_the_same(store: Store, tmp_path: Path) -> None:
+    save(store, "`load` in src/config.py")
+    save(store, "src/config.py is short", "Short.")
+    index(store)
+    for text, found in (
+        (LAID_OUT, ["same", "same"]),
+        (LAID_OUT.replace("path,", "path, kind,"), ["changed", "changed"]),
+    ):
+        (tmp_path / "src" / "config.py").write_text(text)
+        index(store)
+        assert [one.state for number in (1, 2) for one in anchors(store, number)] == found
+
+
 @pytest.mark.parametrize("more, state", [("    return None\n", "changed"), ("\n\ndef save():\n    pass\n", "same")])
 def test_what_ends_its_file_may_go_on(store: Store, tmp_path: Path, more: str, state: str) -> None:
     save(store, "`parse` in src/config.py")
