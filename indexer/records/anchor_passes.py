@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 
 from ctxrank.indexer.clock import DAY_US, now_us
@@ -45,7 +45,7 @@ _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _LEAST_SUCCESSOR = 0.3  # of what a file said, around a span and in all, and of its name, together
 _NAME_SHARE = 0.3  # that the words of a name are worth
 _LEAST_AROUND = 0.5  # of what is around a span, where no more is known
-_STEM_SHARE = 0.15  # that the same stem is worth
+_LEAST_COMMON = 3  # lines: any two files have an import in common
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
@@ -160,7 +160,7 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, S
             yield path, source.whole
         elif one.kind == "line":
             span = source.trimmed(Span(one.line, one.end))
-            yield from [(path, span)] if "".join(source.lines[span.start - 1 : span.end]).strip() else ()
+            yield from [(path, span)] if source.text_of(span).strip() else ()
         elif one.kind == "quote":
             yield from ((path, span) for span in source.holding(one.wanted))
         elif spans := source.defined(one.wanted):
@@ -171,18 +171,13 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, S
 def _definers(store: Store, tree: Tree, name: str) -> list[str]:
     """The files of the tree of which the index knows that they define a name; [] where it cannot answer."""
     own = SEPARATOR.split(name)[-1].rstrip("?!")
-    found = _texts(store, PhraseClause(own, "identifiers"), _MOST_ROWS)
-    paths = {path for *_, path, identifiers in found if own in names_in(identifiers)[1].code}
-    return sorted(path for path in paths if tree.stamp(path)[0] >= 0)
-
-
-def _texts(store: Store, clause: PhraseClause, most: int) -> list[RowText]:
-    """Rows that hold a phrase, without their bodies; [] where the index cannot answer."""
 
     def ask(engine: Engine, _: Statistics) -> list[RowText]:
-        return list(engine.texts(engine.row_ids(RowQuery(clause, Scope()), most), 0).values())
+        query = RowQuery(PhraseClause(own, "identifiers"), Scope())
+        return list(engine.texts(engine.row_ids(query, _MOST_ROWS), 0).values())
 
-    return from_index(store, ask)
+    paths = {path for *_, path, identifiers in from_index(store, ask) if own in names_in(identifiers)[1].code}
+    return sorted(path for path in paths if tree.stamp(path)[0] >= 0)
 
 
 class _Elsewhere:
@@ -209,18 +204,30 @@ class _Elsewhere:
         name = anchor.wanted
         if is_gone or not name:
             successor = self._successor(anchor, kept, was)
-            find = partial(anchor.within, kept=kept, was=was) if is_gone else lambda one: one.exact(kept, 0)
-            places = [(one, located) for one in successor if (located := find(one))]
-            if places or not name:
-                return places[0] if places else None
+            for one in successor:
+                if located := anchor.within(one, kept, was) if is_gone else one.exact(kept, 0):
+                    return one, located
+            if not name:
+                return None
         definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
         if self.paths.keys().isdisjoint(definers):
             return None
-        found = [one for one in self._sources(anchor, definers) if one.defined(name)]
+        paths = (path for path in definers if path != anchor.now_path)
+        sources = [*filter(None, map(self._tree.source, paths))]
+        found = [one for one in sources if one.defined(name)]
+        if not found:
+            return self._of_another_owner(sources, name, kept)
         if len(found) > 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
             own = {*kept.words}
             found = [one for one in found if 2 * len(own & one.known_words) >= len(own)]
         return self._nearest(anchor, kept, was, found)
+
+    def _of_another_owner(self, sources: list[Source], name: str, kept: Fingerprint) -> tuple[Source, Located] | None:
+        """The definition of a member's own name that has half of its lines, if there is one."""
+        own = SEPARATOR.split(name)[-1]
+        found = [(one, Located(span, one.difference(kept, span))) for one in sources for span in one.defined(own)]
+        near = [(one, at) for one, at in found if one.path in self.paths and 2 * at.changed <= len(kept.lines)]
+        return near[0] if len(near) == 1 else None
 
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
         """The new file that has most of what a file said, around a span and in all, and of the words of its name; what
@@ -228,13 +235,11 @@ class _Elsewhere:
         """
         said = [was.source.known_words, was.around] if was else [frozenset(kept.before + kept.words + kept.after)]
         language, named, share = language_of(anchor.now_path).kind, _words_of(anchor.now_path), dict[Source, float]()
-        common, counts = self._common(said[0], language)
+        (common, counts), (_, names) = self._common(said[0], language), self._new(language)
         for one, lines in common.items():
-            rare = sum(1 / self._new(language)[1][word] for word in named & _words_of(one.path))
-            share[one] = _NAME_SHARE * rare / (len(named) or 1) + _STEM_SHARE * (
-                _stem(one.path) == _stem(anchor.now_path)
-            )
-            share[one] += sum(sum(1 / counts[line] for line in lines & part) / len(part) for part in said if part)
+            if len(lines) >= min(len(said[0]), _LEAST_COMMON):
+                share[one] = sum(1 / (counts[line] * len(part)) for part in said for line in lines & part)
+                share[one] += sum(_NAME_SHARE / (names[word] * len(named)) for word in named & _words_of(one.path))
         nearest = max(share, key=share.__getitem__, default=None)
         return [nearest] if nearest and share[nearest] >= (_LEAST_SUCCESSOR if was else _LEAST_AROUND) else []
 
@@ -261,31 +266,15 @@ class _Elsewhere:
         if not places:
             return None
         _, is_new, _, source, located = min(places)
-        if is_new < 1:  # it was there; -1 for what was not touched either
-            before = source if is_new else _source_at(self._store, self._commit, source.path)
-            if before is not None and before.defined(anchor.wanted):
-                return None
-        return source, located
-
-    def _sources(self, anchor: Anchor, paths: Iterable[str]) -> list[Source]:
-        """Those of some files that can be read, without the anchor's own."""
-        return [source for path in paths if path != anchor.now_path and (source := self._tree.source(path)) is not None]
+        before = None if is_new else _source_at(self._store, self._commit, source.path)
+        before = source if is_new < 0 else before  # it was not touched
+        return None if before is not None and before.defined(anchor.wanted) else (source, located)
 
 
 @lru_cache(maxsize=1 << 12)
 def _words_of(path: str) -> frozenset[str]:
     """The words of a file's path, in lower case."""
     return frozenset(map(str.lower, _PART.findall(os.path.splitext(path)[0])))
-
-
-@lru_cache(maxsize=1 << 12)
-def _stem(path: str) -> str:
-    """What a module is called: `mymodels` of my_models.py, _my_models.py, my_models/__init__.py, myModels.test.js and
-    my-models/mod.rs.
-    """
-    folder, name = os.path.split(path.lower().replace("-", "").replace("_", ""))
-    stem = name.lstrip(".").partition(".")[0]
-    return os.path.basename(folder) if stem in ("index", "init", "mod") else stem
 
 
 def anchored_files(store: Store) -> dict[str, StoredText | None]:

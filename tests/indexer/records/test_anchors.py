@@ -209,18 +209,36 @@ def test_what_is_gone_is_found_when_it_comes_back_elsewhere(store: Store, tmp_pa
     assert states(store) == [("load", "moved", "new.py", 4)]
 
 
-@pytest.mark.parametrize(
-    "first, rest, state", [("import os", "return parse(text)", "changed"), ("import sys", "return None", "gone")]
-)
+@pytest.mark.parametrize("rest, state", [(CONFIG.partition("def parse")[2], "changed"), ("_line(text): ...\n", "gone")])
 def test_a_rewritten_function_is_found_where_its_file_has_another_name(
-    store: Store, tmp_path: Path, first: str, rest: str, state: str
+    store: Store, tmp_path: Path, rest: str, state: str
 ) -> None:
     save(store, "`load` in src/config.py")
     index(store)
     (tmp_path / "src" / "config.py").unlink()
     (tmp_path / "src" / "settings.py").write_text(
-        f"{first}\n\n\ndef load(name, n=0):\n    name = find(name)\n    {rest}\n"
+        f"import os\n\n\ndef load(name, n=0):\n    name = find(name)\n\n\ndef parse{rest}"
     )
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
+@pytest.mark.parametrize(
+    "new, state",
+    [
+        ("class Table:\n    def rows(self):\n        one = self.first()\n        return parse(one)\n", "changed"),
+        ("class Table:\n    def rows(self):\n        return self.all\n", "gone"),
+        ("".join(f"class {a}:\n    def rows(self):\n        return parse(one)\n\n\n" for a in "AB"), "gone"),
+    ],
+)
+def test_a_member_is_found_under_another_owner(store: Store, tmp_path: Path, new: str, state: str) -> None:
+    old = tmp_path / "src" / "list.py"
+    old.write_text("class List:\n    def rows(self, kind):\n        one = self.first()\n        return parse(one)\n")
+    index(store)
+    save(store, "`List.rows` in src/list.py")
+    index(store)
+    old.write_text("none = 0\n")
+    (tmp_path / "src" / "table.py").write_text(new)
     index(store)
     assert [one.state for one in anchors(store)] == [state]
 
@@ -281,15 +299,15 @@ def test_a_line_has_moved_with_its_file_whatever_others_have(store: Store, tmp_p
 
 
 @pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py", "src/Con-Fig.py"])
-@pytest.mark.parametrize("first, state", [(CONFIG.splitlines()[0], "changed"), ("none = 0", "gone")])
+@pytest.mark.parametrize("kept, state", [(5, "changed"), (1, "gone")])
 def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
-    store: Store, tmp_path: Path, path: str, first: str, state: str
+    store: Store, tmp_path: Path, path: str, kept: int, state: str
 ) -> None:
     save(store, "src/config.py is read once")
     index(store)
     (tmp_path / "src" / "config.py").unlink()
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / path).write_text(f"{first}\nagain = 1\n")
+    (tmp_path / path).write_text("\n".join([*CONFIG.split("\n")[:kept], "again = 1\n"]))
     index(store)
     now = path if state == "changed" else "src/config.py"
     assert [(one.state, one.now_path) for one in anchors(store)] == [(state, now)]
