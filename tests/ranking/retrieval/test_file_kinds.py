@@ -101,8 +101,11 @@ def test_who_wants_to_use_it_gets_the_papers(tree: Store) -> None:
 def test_a_folder_that_is_named_and_a_file_that_alone_has_all_words_count_in_full(tree: Store, tmp_path: Path) -> None:
     assert _paths(tree, "tests")[0] == "tests/test_limits.py"
     assert _paths(tree, "upload limits listed large")[0] == "README.md"
-    for text, counts_in_full in (("tests", True), ("/Tests/", True), ("limits", False), ("tests limits", False)):
-        lines = _explained(tree, text)["tests/test_limits.py"]
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads" / "test_more.py").write_text("def test_more(server):\n    assert server.limits(uploads)\n")
+    index_artifacts(tree)
+    for text, counts_in_full in (("uploads", True), ("/Uploads/", True), ("limits", False), ("uploads limits", False)):
+        lines = _explained(tree, text)["uploads/test_more.py"]
         assert (" as a test" not in lines) == counts_in_full, text
 
 
