@@ -103,12 +103,20 @@ def runner_files(name: str, place: InstallPlace, command: str, *, with_mcp: bool
         servers = _servers_file(server, runner.server_form, shlex.split(command)[0])
         if server != hooks.path:
             return [*files, servers]
-        files[0] = RunnerFile(  # two edits of one file
-            server,
-            lambda text: servers.with_ours(hooks.with_ours(text)),
-            lambda text: hooks.without_ours(servers.without_ours(text)),
-        )
+        files[0] = _both(hooks, servers)
     return files
+
+
+def _both(first: RunnerFile, second: RunnerFile) -> RunnerFile:
+    """Two edits of one file as one."""
+
+    def with_ours(text: str) -> str:
+        return second.with_ours(first.with_ours(text))
+
+    def without_ours(text: str) -> str:
+        return first.without_ours(second.without_ours(text))
+
+    return RunnerFile(first.path, with_ours, without_ours)
 
 
 def _shipped(*parts: str) -> str:

@@ -65,7 +65,7 @@ class Connection:
         self._methods = {
             "initialize": Method(self._initialize, is_quick=True),
             "server/discover": Method(self._discover, is_quick=True, is_kept=True),
-            "ping": Method(lambda *_: {}, is_quick=True),
+            "ping": Method(_pong, is_quick=True),
             **methods,
         }
         self._answers = answers
@@ -182,6 +182,10 @@ class Connection:
     def _discover(self, _: Json, __: Say | None) -> Json:
         said = {name: one for name, one in self._described.items() if name != "serverInfo"}
         return {"supportedVersions": [STATELESS_VERSION], **said}
+
+
+def _pong(_: Json, __: Say | None) -> Json:
+    return {}
 
 
 def _parsed(line: bytes) -> Json:

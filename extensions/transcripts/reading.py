@@ -122,6 +122,8 @@ class TranscriptReader:
                     failed = part.get("is_error") is True
                     output = output_of(part.get("content")) if failed or tool in COMMAND_TOOLS else ""
                     yield Called(where, at_us, id_, tool, given, output, failed, begun, self.offset)
+                case _:
+                    pass
 
 
 class TranscriptFailure:

@@ -51,9 +51,14 @@ def environment(called: Callable[..., str]) -> jinja2.Environment:
         "clock": clock, "said": said, "ms": milliseconds, "size": size, "plural": plural, "percent": percent,
         "short_path": short_path, "iso": format_us, "headline": headline,
     }  # fmt: skip
-    made.filters.update(filters)
-    # Macros have no context.
-    made.globals.update(address=address, called=called, error_title=error_title, state_marks=STATE_MARKS)
+    vars(made)["filters"] = {**made.filters, **filters}
+    vars(made)["globals"] = {
+        **made.globals,
+        "address": address,
+        "called": called,
+        "error_title": error_title,
+        "state_marks": STATE_MARKS,
+    }  # macros have no context
     return made
 
 

@@ -115,12 +115,13 @@ def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bo
             f"The solution has {len(new.solution):,} characters.",
             f"At most {MAX_SOLUTION_CHARS:,}: say what to do, and save the rest as a package.",
         )
-    hints = tuple(filter(None, map(texts.line, new.hints)))[:MAX_HINTS]
+    hints = tuple(said for hint in new.hints if (said := texts.line(hint)))[:MAX_HINTS]
     clean = new._replace(
         failure=texts.text(new.failure), solution=texts.text(new.solution.strip()), project=texts.line(new.project),
         lang=texts.line(new.lang or "").lower() or None, hints=hints,
     )  # fmt: skip
-    given = (new.failure, new.solution.strip(), tuple(filter(None, map(one_line, new.hints)))[:MAX_HINTS])
+    given_hints = tuple(said for hint in new.hints if (said := one_line(hint)))[:MAX_HINTS]
+    given = (new.failure, new.solution.strip(), given_hints)
     return clean, (clean.failure, clean.solution, hints) != given
 
 

@@ -6,6 +6,7 @@
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.ids import public_id
 
 MOST = 2000  # records of a session, the newest
@@ -61,10 +62,11 @@ def session_records(primary: apsw.Connection, session_id: int) -> list[SessionRe
           LEFT JOIN groups AS g ON g.id = f.group_id
          ORDER BY f.at DESC, f.kind DESC, f.id DESC, f.rest DESC LIMIT :most
     """
-    found = primary.execute(query, {"session": session_id, "most": MOST}).fetchall()
-    return [
-        SessionRecord(
-            public_id(kind, number) + rest, kind, group, agent, title, at, public_id(of_kind, of) if of_kind else ""
-        )
-        for number, rest, kind, group, agent, title, at, of_kind, of in reversed(found)
-    ]
+    return list(read_rows(primary, query, {"session": session_id, "most": MOST}, _record))[::-1]
+
+
+def _record(
+    id_: int, rest: str, kind: str, group: str | None, agent: str, title: str, at: int, of_kind: str, of_id: int
+) -> SessionRecord:
+    of = public_id(of_kind, of_id) if of_kind else ""
+    return SessionRecord(public_id(kind, id_) + rest, kind, group, agent, title, at, of)

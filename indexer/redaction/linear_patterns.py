@@ -37,10 +37,16 @@ _NO_SUCH_SYNTAX = (
 
 
 class LinearPattern(NamedTuple):
-    """A pattern, and whose it is where it cannot be compiled; compiled when first used."""
+    """A pattern, and whose it is where it cannot be compiled. Two of one text are equal; compiled when first used."""
 
     pattern: str
     owner: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LinearPattern) and self.pattern == other.pattern
+
+    def __hash__(self) -> int:
+        return hash(self.pattern)
 
     def compiled(self) -> "re.Pattern[str]":
         """Raises UsageError, which says whose the pattern is, what is wrong with it, and what to write instead."""

@@ -357,7 +357,7 @@ def _folded(value: Value) -> str:
 
 _topic, _priority = _one_of(strategies.TOPICS, "general"), _one_of(packages.PRIORITIES, "medium")
 # How a value of `columns.txt` is made of its column.
-_VALUES: Mapping[str, Callable[..., object]] = {
+_OF_ONE: Mapping[str, Callable[[Value], object]] = {
     "value": lambda value: value,
     "flag": bool,
     "text": _text,
@@ -388,6 +388,9 @@ _VALUES: Mapping[str, Callable[..., object]] = {
     "context_hints": lambda value: _signature(value, "context_hints"),
     "stack_pattern": lambda value: _signature(value, "stack_pattern"),
     "topic": lambda value: _topic(_folded(value)),
+}
+_VALUES: Mapping[str, Callable[..., object]] = {
+    **_OF_ONE,
     "moment": _iso,
     "scope": _scope,
     "usage": _usage,

@@ -194,9 +194,9 @@ def test_a_stranger_lets_no_group_here_see_what_is_ours(anna: Store) -> None:
 
 def test_a_stranger_gives_no_evidence_of_skills_here(anna: Store) -> None:
     save_reasoning(anna, NewReasoning("S", "G", "qa_expert", "risks", "A heron."), create_session=True)
-    line = {"session": "S", "project": "default", "group": "G", "agent": "developer", "iteration": 1}
-    line |= {"created_at": format_us(now_us() + 60_000_000)}
-    lint = {"record": "skill", "skill": "lint-check", "output": {}, **line}
+    line: dict[str, object] = {"session": "S", "project": "default", "group": "G", "agent": "developer"}
+    line |= {"iteration": 1, "created_at": format_us(now_us() + 60_000_000)}
+    lint: dict[str, object] = {"record": "skill", "skill": "lint-check", "output": {}, **line}
     said = export_of(lint, {"record": "reasoning", "phase": "risks", "content": "Zebra.", **line})
     session, before = find_session(anna.primary, "S"), now_us() + DAY_US
     for is_accepted, previous in ((False, "qa_expert"), (True, "developer")):

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from builders import always
 
 from ctxrank.indexer.text.definitions import defined_names
 from ctxrank.indexer.text.expressions import expression
@@ -57,7 +58,7 @@ def test_an_installation_without_them_cuts_and_names_the_same(monkeypatch: pytes
     both = [(split_passages(text, "a.py"), defined_names(text, "a.py")) for text in texts]
     kept = [str(Source("a.py", f"{text}ß€\n").fingerprint(Span(1, 9))) for text in texts]
     for module in ("definitions", "passages", "spans"):
-        monkeypatch.setattr(f"ctxrank.indexer.text.{module}.compiled", lambda _: None)
+        monkeypatch.setattr(f"ctxrank.indexer.text.{module}.compiled", always(None))
     assert [(split_passages(text, "a.py"), defined_names(text, "a.py")) for text in texts] == both
     assert [str(Source("a.py", f"{text}ß€\n").fingerprint(Span(1, 9))) for text in texts] == kept
 

@@ -5,6 +5,7 @@ import re
 import sqlite3
 
 import pytest
+from builders import always
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
@@ -193,5 +194,5 @@ def test_the_compiled_twin_cuts_as_the_one_in_python(text: str) -> None:
 def test_an_installation_without_the_twin_cuts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "getUser parseURLs " * 20
     both = split_identifiers(text)
-    monkeypatch.setattr(identifiers, "compiled", lambda _: None)
+    monkeypatch.setattr(identifiers, "compiled", always(None))
     assert split_identifiers(text) == both == " ".join(["get user"] * 3 + ["parse urls"] * 3)

@@ -5,6 +5,7 @@ from typing import cast
 
 import apsw
 import pytest
+from builders import always
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,7 +78,7 @@ def test_words_match_by_their_terms_and_identifiers_by_their_parts(
     tokens_at: TokensAt, monkeypatch: pytest.MonkeyPatch, is_compiled: bool
 ) -> None:
     if not is_compiled:
-        monkeypatch.setattr(word_finder, "compiled", lambda _: None)
+        monkeypatch.setattr(word_finder, "compiled", always(None))
     finder = WordFinder(tokens_at)
     text = b"Locked: the walLock"
     tokens, spans, matches = finder.find(text, {"lock": 1.0}, with_parts=True)

@@ -107,10 +107,10 @@ def test_what_is_critical_and_holds_the_task_is_above_all_that_does_not(
 
 
 def test_what_came_with_the_repository_is_shown_where_it_holds_the_task(tmp_path: Path) -> None:
+    texts: list[list[str]] = [[*_TASK_WORDS], [_TASK_WORDS[0], *_OTHERS * 9], ["lock", *_OTHERS * 9]]
     with make_store(tmp_path) as store:
         whole, part, _ = (
-            _save(store, number, Drawn(words, "low", "H", ("qa_expert",)))
-            for number, words in enumerate((list(_TASK_WORDS), [_TASK_WORDS[0], *_OTHERS * 9], ["lock", *_OTHERS * 9]))
+            _save(store, number, Drawn(words, "low", "H", ("qa_expert",))) for number, words in enumerate(texts)
         )
         with store.write() as change:
             for package in (whole, part):
