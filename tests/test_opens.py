@@ -43,7 +43,6 @@ PERMITTED = {
     "indexer/store/location.py read_state": "whether the user trusts a store: on each call",
     # what is installed with the program, or is the system's
     "indexer/fulltext/index_file.py _recognise": "the program's own schema.sql",
-    "cli/command_table.py rows_of": "the program's own tables",
     "cli/completion.py _script": "as above",
     "indexer/errors/parse/tables.py _lines": "as above",
     "indexer/text/tables.py read_kept": "what the program itself has compiled and read, where Python keeps its code",

@@ -15,16 +15,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from acts import ACTS, SESSION, Errand, Unrecorded, new
-from builders import make_store, word
+from builders import word
 from examine import troubles_of
 from processes import Worker, percentile, run_processes, took_ms
 from promises import Ledger, Shape
 
-from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.sessions import NewSession, create_session
 
 PROCESSES = 16
@@ -64,7 +63,7 @@ def crowd(
     """Let `processes` read and write for a while; then hold the lock for `hold_s` [a third of that, at most 20 s]."""
     home = os.path.join(work, "store")
     os.makedirs(home)
-    with make_store(Path(home)) as store, store.write() as change:
+    with create_store(home) as store, store.write() as change:
         create_session(change, NewSession(SESSION))
     ledger = Ledger()
     failures: list[str] = []

@@ -13,18 +13,17 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 import templates
 from acts import ACTS, SESSION, Errand, Failed
-from builders import make_store
 from examine import mended, troubles_of
 from failing_files import Fault, failing_files
 from promises import Ledger
 
 from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.sessions import NewSession, create_session
 
 _FAILURES_KEPT = 20
@@ -105,7 +104,7 @@ def _make_base(base: str, templates_folder: str) -> list[dict[str, Any]]:
     """A store with a few records; returns what was promised of them."""
     heard: list[dict[str, Any]] = []
     os.makedirs(base)
-    with make_store(Path(base)) as store, store.write() as change:
+    with create_store(base) as store, store.write() as change:
         create_session(change, NewSession(SESSION))
     errand = Errand(base, templates_folder, random.Random("base"), 1000, heard.append, {})
     for name in ("save_through_the_api", "save_package", "index_files", "save_known_error", "assemble"):

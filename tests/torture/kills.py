@@ -17,17 +17,15 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import templates
 from acts import ACTS, ALONE, SESSION, Errand, Unrecorded, import_again
-from builders import make_store
 from doomed_files import be_doomed
 from examine import mended, troubles_of
 from promises import SECRETS, Ledger, Promise, Shape, State, settled
 
-from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.sessions import NewSession, create_session
 
 _KILLS_PER_STORE = 20
@@ -108,7 +106,7 @@ class _House:
         rng = random.Random(f"{seed} store {number}")
         os.makedirs(folder)
         if rng.random() < 1 / 2:
-            with make_store(Path(folder)) as store, store.write() as change:
+            with create_store(folder) as store, store.write() as change:
                 create_session(change, NewSession(SESSION))
         # else: the first writer makes it.
 
@@ -181,7 +179,7 @@ class _House:
             be_doomed(self.folder, fatal, rng)
         try:
             tell({"act": "opening"})
-            with make_store(Path(self.folder), busy_ms=30_000) as store:
+            with create_store(self.folder, busy_ms=30_000) as store:
                 if store.primary.execute("SELECT 1 FROM sessions WHERE name = ?", (SESSION,)).fetchone() is None:
                     self._make_session(store)
             os.chdir(self.folder)

@@ -13,19 +13,18 @@ import random
 import shutil
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 import templates
 from acts import ACTS, SESSION, Errand
-from builders import make_store
 from disk_after import Disk
 from examine import mended, troubles_of
 from promises import Ledger, Promises, Shape, State, rows_by_word
 from recorded_files import Kind, Operation, record_files
 
 from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.sessions import NewSession, create_session
 
 _ACTS_PER_SESSION = 25
@@ -182,12 +181,12 @@ def _write_a_session(home: str, templates_folder: str, rng: random.Random, resul
     if rng.random() < 1 / 2:
         apsw.connection_hooks.append(lambda connection: connection.wal_autocheckpoint(_FEW_PAGES))
     is_watched = rng.random() < 1 / 2
-    with make_store(Path(root)) as store:
+    with create_store(root) as store:
         with store.write() as change:
             create_session(change, NewSession(SESSION))
         if is_watched:
             store.catch_up()
-    watcher = make_store(Path(root)) if is_watched else None  # keeps the logs from being merged at every close
+    watcher = create_store(root) if is_watched else None  # keeps the logs from being merged at every close
     if watcher is not None:
         index_of(watcher)
     errand = Errand(root, templates_folder, rng, 1000, record.note, {})

@@ -6,12 +6,13 @@ from pathlib import Path
 from uuid import NAMESPACE_OID, uuid5
 
 import apsw
-from builders import make_store, word
+from builders import word
 from predecessor import SESSION as BAZINGA_SESSION
 from predecessor import PredecessorDb
 from promises import Shape
 
 from ctxrank.indexer.exchange.export import export_lines
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.records.skill_outputs import save_skill_output
@@ -63,7 +64,7 @@ _BAZINGA_COLUMNS = {
 
 
 def _make_export(folder: str) -> None:
-    with make_store(Path(folder)) as store:
+    with create_store(folder) as store:
         with store.write() as change:
             create_session(change, NewSession(_SESSION))
         for text, shape in WORDS.items():

@@ -15,7 +15,7 @@ import power_cuts
 import pytest
 import templates
 from acts import ACTS, Errand
-from builders import make_store, save
+from builders import save
 from disk_after import Disk
 from examine import troubles_of
 from examples import examples
@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from promises import Ledger, Promise, Shape, State
 from recorded_files import Kind, Operation
 
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.privacy import purge
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.store import Store
@@ -100,7 +101,7 @@ def test_whichever_page_is_damaged_a_user_is_told_and_a_repair_saves_the_rest(wo
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    with make_store(tmp_path) as opened:
+    with create_store(str(tmp_path)) as opened:
         save(opened, "a.md", "# About\n\nThe qbc is a finding.\n", summary="On qbd.")
     return opened
 
@@ -126,7 +127,7 @@ def test_a_purge_that_only_says_that_it_has_erased_is_found_out(
         return True
 
     monkeypatch.setattr(purge, "erase", lying)
-    with make_store(tmp_path / "home") as store, store.write() as change:
+    with create_store(str(tmp_path / "home")) as store, store.write() as change:
         create_session(change, NewSession("S"))
     ledger = Ledger()
     acts.forget_a_document(Errand(str(tmp_path / "home"), "", random.Random(SEED), 1000, ledger.hear, {}))
@@ -146,7 +147,7 @@ def test_every_act_keeps_its_promises_where_nothing_goes_wrong(tmp_path: Path, m
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.chdir(home)
-    with make_store(home) as store, store.write() as change:
+    with create_store(str(home)) as store, store.write() as change:
         create_session(change, NewSession("S"))
     ledger = Ledger()
     errand = Errand(str(home), str(tmp_path / "templates"), random.Random(SEED), 1000, ledger.hear, {})
