@@ -16,7 +16,7 @@ are not names and their parts would only be noise:
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import filterfalse, pairwise
 
 from ctxrank.indexer.text.tables import compiled
@@ -79,6 +79,8 @@ def split_in_python(text: str) -> str:
 
 def _split_found(text: str, words: list[bytes]) -> str:
     """The parts of the words that were found in a text: all that have parts, and perhaps others."""
+    if not words:
+        return ""
     repeats: dict[bytes, int] = Counter(words)
     if not text.isascii():
         repeats = _cut_at_wide_punctuation(repeats)
@@ -93,6 +95,18 @@ def split_word(word: str) -> tuple[str, ...]:
     """The parts of one word of a query, exactly as they are in the column; empty if it is no compound."""
     is_one = word.isascii() and word.isalnum()  # as nearly all are
     return tuple((_split(word.encode()) if is_one else split_in_python(word)).split())
+
+
+def compounds_among(words: Collection[bytes]) -> dict[bytes, tuple[str, ...]]:
+    """Those of these UTF-8 words of a text that have parts, with their parts as `split_word` has them."""
+    found: dict[bytes, tuple[str, ...]] = {}
+    for word in filterfalse(_plain_words.__contains__, words):
+        parts = _parts.get(word)
+        if parts is None:  # a word of ASCII is one
+            parts = _split(word) if word.isalnum() else split_identifiers(word.decode("utf-8", "replace"))
+        if parts:
+            found[word] = tuple(parts.split())
+    return found
 
 
 def find_words(tokens_at: TokensAt, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
@@ -125,9 +139,8 @@ def word_with(tokens_at: TokensAt, term: str, text: str) -> str:
 
 
 def parts_in(tokens_at: TokensAt, words: set[bytes]) -> dict[bytes, list[tuple[str, str]]]:
-    """Those of these words in UTF-8 that have parts: each part, and the term that it is."""
-    others = filterfalse(_plain_words.__contains__, words)
-    parts_of = {word: parts for word in others if (parts := split_word(word.decode("utf-8", "replace")))}
+    """Those of these words that have parts: each part, and the term that it is."""
+    parts_of = compounds_among(words)
     # A part in ASCII is one token, so all are tokenized at once.
     ascii_parts = [part.encode() for word, parts in parts_of.items() if word.isascii() for part in parts]
     tokens = tokens_at(b" ".join(ascii_parts)) if ascii_parts else []

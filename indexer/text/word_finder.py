@@ -49,6 +49,21 @@ class WordFinder:
 
     def _described(self, pieces: list[bytes], with_parts: bool) -> list[str | Tokens]:
         """What the tokenizer makes of each piece: one term, or tokens with what they may match as."""
+        described = self._of_ascii([piece for piece in pieces if piece.isascii()], with_parts)
+        described |= self._of_others([piece for piece in pieces if not piece.isascii()], with_parts)
+        return list(map(described.__getitem__, pieces))
+
+    def _of_ascii(self, pieces: list[bytes], with_parts: bool) -> dict[bytes, str | Tokens]:
+        """Each is one token."""
+        terms = [term for _, _, term in self._tokens_at(b" ".join(pieces))]
+        parts = parts_in(self._tokens_at, set(pieces)) if with_parts else {}
+        return {
+            piece: _description(piece, [(0, len(piece), term)], parts) if piece in parts else term
+            for piece, term in zip(pieces, terms, strict=True)
+        }
+
+    def _of_others(self, pieces: list[bytes], with_parts: bool) -> dict[bytes, str | Tokens]:
+        """Each is any number of tokens."""
         tokens = iter(self._tokens_at(b" ".join(pieces)))
         start, end, term = next(tokens, _NONE)
         found: list[list[tuple[int, int, str]]] = []
@@ -64,7 +79,7 @@ class WordFinder:
         if with_parts:
             words = {piece[first:last] for piece, held in zip(pieces, found, strict=True) for first, last, _ in held}
             parts = parts_in(self._tokens_at, words)
-        return [_description(piece, held, parts) for piece, held in zip(pieces, found, strict=True)]
+        return {piece: _description(piece, held, parts) for piece, held in zip(pieces, found, strict=True)}
 
 
 _NONE = (1 << 62, 0, "")  # behind the last token
