@@ -8,7 +8,6 @@ Content decides what has become of a span; git is asked which commit it was, and
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -34,7 +33,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import names_in
 from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.mentions import COMMAND_FILES, Mention, mentions
-from ctxrank.indexer.text.spans import SEPARATOR, Before, Fingerprint, Located, Source, Span, is_table
+from ctxrank.indexer.text.spans import SEPARATOR, Before, Fingerprint, Located, Source, Span, is_table, name_parts
 
 FINDINGS = ("package", "reasoning", "error")
 _IS_FINDING = f"kind IN ({', '.join(map(repr, FINDINGS))})"
@@ -47,7 +46,6 @@ _NAME_SHARE = 0.3  # that the words of a name are worth
 _LEAST_AROUND = 0.5  # of what is around a span, where no more is known
 _LEAST_COMMON = 3  # lines: any two files have an import in common
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
-_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
 _ADD = f"""
     INSERT OR IGNORE INTO anchors ({", ".join(Anchor._fields[1:])})
@@ -274,7 +272,7 @@ class _Elsewhere:
 @lru_cache(maxsize=1 << 12)
 def _words_of(path: str) -> frozenset[str]:
     """The words of a file's path, in lower case."""
-    return frozenset(map(str.lower, _PART.findall(os.path.splitext(path)[0])))
+    return name_parts(os.path.splitext(path)[0])
 
 
 def anchored_files(store: Store) -> dict[str, StoredText | None]:

@@ -116,8 +116,8 @@ class Tree:
 
     def is_as_then(self, path: str, stamp: tuple[int, int]) -> bool:
         """Whether a file is what the project's had this stamp; in a worktree, whether it was read there as the same."""
-        if self._name == "." or self.stamp(path) == stamp:
-            return self.stamp(path) == stamp
+        if (now := self.stamp(path)) == stamp or self._name == ".":
+            return now == stamp
         query = """
             SELECT 1
               FROM roots AS r JOIN artifacts AS here ON here.root_id = r.id AND here.path = ?2
@@ -125,7 +125,7 @@ class Tree:
              WHERE r.path = ?1 AND here.sha256 = there.sha256
                AND (here.size_bytes, here.mtime_ns, there.size_bytes, there.mtime_ns) = (?3, ?4, ?5, ?6)
         """
-        return self._primary.execute(query, (self._name, path, *self.stamp(path), *stamp)).get is not None
+        return self._primary.execute(query, (self._name, path, *now, *stamp)).get is not None
 
     def source(self, path: str) -> "Source | None":
         """The text of a file; None where there is none to be read."""

@@ -238,11 +238,11 @@ class Source:
         in than its first.
         """
         indent, end, seen, quotes = self._indent(at), len(self.lines), at, 0
-        is_open = self.lines[at].rstrip().endswith("{")
+        is_open, is_python = self.lines[at].rstrip().endswith("{"), language_of(self.path).kind == "python"
         for place in range(at + 1, end):
             if self.lines[place][: indent + 1].isspace() or (depth := self._indent(place)) > indent:
                 continue
-            if language_of(self.path).kind == "python":  # what is in a long string may begin anywhere
+            if is_python:  # what is in a long string may begin anywhere
                 above = "\n".join(self.lines[seen:place])
                 quotes, seen = quotes + above.count('"""') + above.count("'''"), place
             if not quotes % 2:
@@ -431,10 +431,14 @@ def _words_in(line: str) -> frozenset[str]:
     return frozenset(_WORD.findall(line.lower()))
 
 
-def _parts_named(line: str, path: str) -> set[str]:
+def _parts_named(line: str, path: str) -> frozenset[str]:
     """The parts of the names that a line defines or sets, in lower case."""
-    names = " ".join([*defined_names(line, path).code, *_SET.findall(line)])
-    return {*map(str.lower, _PART.findall(names))}
+    return name_parts(" ".join([*defined_names(line, path).code, *_SET.findall(line)]))
+
+
+def name_parts(names: str) -> frozenset[str]:
+    """The parts of names, as camel case, underscores and digits part them, in lower case."""
+    return frozenset(map(str.lower, _PART.findall(names)))
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Reply
@@ -226,8 +225,8 @@ def proposals(folder: str) -> Iterator[str]:
     """A line for each thing that was found in a project's folder, with its command: `docs/: 'ctxrank index docs'`."""
     main = main_worktree(checkout_of(folder) or folder)
     others = [*upwards(folder)[1:], *([main] if main else [])]
-    for one in islice((one for one in others if os.path.lexists(os.path.join(one, FOLDER, PRIMARY_FILE))), 1):
-        yield f"a store in {one}: calls from here do not use it any more"
+    if other := next((one for one in others if os.path.lexists(os.path.join(one, FOLDER, PRIMARY_FILE))), None):
+        yield f"a store in {other}: calls from here do not use it any more"
     if os.path.exists(os.path.join(folder, ".git")):
         yield "a git checkout: 'ctxrank index' takes in its files, but for those that git ignores"
     elif notes := [name for name in _NOTES if os.path.isdir(os.path.join(folder, name))]:
