@@ -121,7 +121,8 @@ def _allowed(promise: Promise) -> list[dict[str, int]]:
     if promise.state in (State.GONE, State.FORGOTTEN):
         return [{}]
     if promise.former is None:
-        return [promise.shape.rows, {}]
+        # The file of a package that was not saved is a file as any other: `index` takes it in.
+        return [promise.shape.rows, {}, *([Shape.FILE.rows] if promise.shape is Shape.PACKAGE else [])]
     # What is changed is there before and after, or, where the new record is made first, in both forms.
     return [promise.shape.rows, promise.former.rows, {**promise.former.rows, **promise.shape.rows}]
 

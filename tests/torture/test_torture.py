@@ -5,6 +5,7 @@ import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import acts
 import crowds
@@ -21,9 +22,10 @@ from examine import troubles_of
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from promises import Ledger, Promise, Shape, State
+from promises import Ledger, Promise, Shape, State, broken
 from recorded_files import Kind, Operation
 
+from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.privacy import purge
 from ctxrank.indexer.records.sessions import NewSession, create_session
@@ -138,6 +140,18 @@ def test_a_purge_that_only_says_that_it_has_erased_is_found_out(
 def test_a_word_in_some_of_its_rows_is_broken_whether_it_was_acknowledged_or_not(store: Store) -> None:
     for state in State:
         assert "qbd" in broken_words(store, qbd=Promise(Shape.PACKAGE, state))
+
+
+def test_the_file_of_a_package_that_was_never_saved_may_be_indexed(tmp_path: Path) -> None:
+    ledger = Ledger()
+    errand = Errand(str(tmp_path), "", random.Random(SEED), 1000, ledger.hear, {})
+    with pytest.raises(KeyboardInterrupt), patch.object(acts, "call_command", side_effect=KeyboardInterrupt):
+        acts.save_package(errand)
+    ((word, promise),) = ledger.promises.items()
+    with create_store(str(tmp_path)) as store:
+        index_artifacts(store)
+        assert promise.shape is Shape.PACKAGE and broken(ledger.promises, store.primary) == []
+        assert broken({word: promise._replace(state=State.KEPT)}, store.primary) != []
 
 
 @pytest.mark.slow
