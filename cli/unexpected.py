@@ -7,7 +7,7 @@ from contextlib import closing
 
 import apsw
 
-from ctxrank.indexer.care.primary_checks import open_to_look
+from ctxrank.indexer.care.primary_checks import broken_json, open_to_look
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.extensions import absence
 from ctxrank.indexer.store.connection import DAMAGED_STEP, require_value, translate
@@ -59,12 +59,14 @@ def _refused(error: OSError) -> CtxrankError:
 
 
 def _damage(db: str | None, root: str | None) -> str:
-    """The first thing that SQLite's quick check says against the store; '' where it says nothing, or there is none."""
+    """What SQLite's quick check says first against the store, or where it holds no JSON; '' for none, or no store."""
     try:
         with closing(open_to_look(find_store(db, root).primary, 0)) as primary:
             found = require_value(primary, "PRAGMA quick_check(1)", (), str)
+            if found == "ok":
+                return next(map("texts are no longer JSON: {}".format, broken_json(primary)), "")
     except apsw.CorruptError as error:
         return str(error)
     except (apsw.Error, CtxrankError, OSError, UnicodeDecodeError):
         return ""
-    return "" if found == "ok" else found.strip().split("\n")[-1]
+    return found.strip().split("\n")[-1]

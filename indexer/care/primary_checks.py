@@ -9,7 +9,7 @@ import apsw
 
 from ctxrank.indexer.care.finding import Finding, find, guarded
 from ctxrank.indexer.care.page_reader import page_reader
-from ctxrank.indexer.catalogue import document_kinds, kinds_of
+from ctxrank.indexer.catalogue import document_kinds, kinds_of, tables_of
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -182,8 +182,18 @@ def _texts(primary: apsw.Connection) -> Finding:
         }
         for case, count in counts.items():
             places[case] += [f"{count} in {table}.{column}"] * bool(count)
+    places["no-json"] = list(broken_json(primary))
     case = next((case for case, found in places.items() if found), "")
     return find("texts", case, places=", ".join(places.get(case, ())))
+
+
+def broken_json(primary: apsw.Connection) -> Iterator[str]:
+    """Where texts are no JSON that have to be: so many in which column."""
+    for table in tables_of(primary):
+        for column in table.stored:
+            if column.replacement:
+                count = _number(primary, f"SELECT count(*) FROM {table.name} WHERE NOT json_valid({column.name})")
+                yield from [f"{count} in {table.name}.{column.name}"] * bool(count)
 
 
 def _change_log(primary: apsw.Connection) -> Finding:

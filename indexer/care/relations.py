@@ -180,10 +180,7 @@ def _derive(primary: apsw.Connection, rebuilt: Counter[str]) -> None:
             f"INSERT OR IGNORE INTO labels (text) SELECT DISTINCT {column} FROM documents WHERE {column} <> ''"
         )
     primary.execute("DELETE FROM error_terms")
-    for column, empty in (("terms", "[]"), ("features", "{}")):
-        primary.execute(
-            f"UPDATE error_signatures SET normaliser_version = 0, {column} = ? WHERE NOT json_valid({column})", (empty,)
-        )
+    primary.execute("UPDATE error_signatures SET normaliser_version = 0 WHERE features = '{}' OR terms = '[]'")
     primary.execute(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id)"
         " SELECT t.value, s.pattern_id FROM error_signatures AS s, json_each(s.terms) AS t"

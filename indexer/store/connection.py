@@ -338,7 +338,7 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
         )
     if isinstance(error, apsw.NotADBError):
         return DamagedError(f"{what} is not an SQLite database.", f"Point --db elsewhere. {DAMAGED_STEP}")
-    if isinstance(error, apsw.CorruptError):
+    if isinstance(error, apsw.CorruptError) or str(error) == "malformed JSON":
         return DamagedError(f"{what} is damaged ({error}).", DAMAGED_STEP)
     # Where there is no room for its shared memory, SQLite calls a full disk an I/O error.
     folder = os.path.dirname(what)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -108,6 +109,18 @@ def test_a_wrong_value_out_of_a_damaged_store_is_its_damage_and_no_mistake_of_ou
     primary.write_bytes(b"no database at all" * 400)
     assert explained(TypeError("odd"), str(primary)).message == "Internal error: TypeError: odd"
     assert explained(TypeError("odd"), str(here / "none.db")).message == "Internal error: TypeError: odd"
+
+
+def test_a_text_that_is_no_json_is_damage_wherever_it_is_met(here: Path) -> None:
+    primary = here / ".ctxrank" / "ctxrank.db"
+    with closing(apsw.Connection(str(primary))) as connection:
+        connection.execute("INSERT INTO sessions (name, created_at, metadata) VALUES ('S', 1, '{')")
+        for error in (ValueError("odd"), apsw.SQLError("malformed JSON")):
+            told = explained(error, str(primary))
+            assert (type(told), told.exit_code) == (DamagedError, 5)
+    assert explained(ValueError("odd"), str(primary)).message == (
+        "The store is damaged (texts are no longer JSON: 1 in sessions.metadata)."
+    )
 
 
 def test_where_it_came_from_is_shown_on_request_alone(

@@ -126,6 +126,7 @@ _PRIMARYS: list[tuple[str, str, Result]] = [
     ("UPDATE documents SET session_id = 99", "records", Result.FAIL),
     ("UPDATE documents SET kind = 'pasrage' WHERE id = 2", "records", Result.FAIL),
     ("UPDATE reasoning SET content = 'a' || replace(hex(zeroblob(20)), '00', char(0))", "texts", Result.FAIL),
+    ("UPDATE sessions SET metadata = '{'", "texts", Result.FAIL),
     ("UPDATE documents SET ruleset = 1", "redaction-rules", Result.WARN),
     ("UPDATE documents SET ruleset = 900", "redaction-rules", Result.WARN),
     ("INSERT INTO settings (key, value) VALUES ('erasing', '\"deleted\"')", "forgetting", Result.WARN),

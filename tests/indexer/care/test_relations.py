@@ -8,6 +8,7 @@ import pytest
 from builders import make_store, save
 from ranking_builders import know_error, think
 
+from ctxrank.indexer.care.primary_checks import broken_json
 from ctxrank.indexer.care.relations import Known, repair_relations
 from ctxrank.indexer.catalogue import tables_of
 from ctxrank.indexer.errors.failures import see, sighting_of
@@ -143,9 +144,23 @@ def test_a_document_of_no_session_or_of_an_unknown_kind_is_dropped(store: Store)
 def test_a_value_that_is_no_json_any_more_is_replaced_by_an_empty_one(store: Store) -> None:
     store.primary.execute("PRAGMA ignore_check_constraints = 1")
     damage = ("UPDATE reasoning SET refs = 'x'", "UPDATE error_signatures SET terms = '['")
-    assert repaired(store, *damage)[0] == Counter(reasoning=1)
+    assert repaired(store, *damage)[0] == Counter(reasoning=1, error_signatures=1)
     assert rows_of(store, "SELECT refs FROM reasoning") == [("[]",)]
     assert rows_of(store, "SELECT terms, normaliser_version FROM error_signatures") == [("[]", 0)]
+
+
+def test_what_has_to_be_json_is_json_again_in_every_table(store: Store) -> None:
+    columns = [(table.name, column) for table in tables_of(store.primary) for column in table.stored]
+    damage = [f"UPDATE {table} SET {column.name} = '{{'" for table, column in columns if column.replacement]
+    with store.write() as change:
+        note = "INSERT INTO failed_commands (command_key, command, folder, error_text, git_state, failed_at)"
+        change.connection.execute(f"{note} VALUES ('k', 'make', '.', 'E', '[]', 1)")
+        for statement in damage:
+            change.connection.execute(statement)
+    broken = list(broken_json(store.primary))
+    assert "1 in failed_commands.git_state" in broken and "1 in sessions.skills_config" in broken
+    repaired(store)
+    assert list(broken_json(store.primary)) == []
 
 
 def test_an_error_without_a_signature_gets_one_that_the_next_match_signs(store: Store) -> None:
