@@ -359,6 +359,8 @@ class Exchange:
             )
         for imported in self._imports.values():
             account.notes += imported.files.notes()
+        if account.unusable:
+            losses = [*losses, f"Lines that say what no store can take: {account.unusable}."]
         return account.report(losses)._replace(waiting=self._waiting)
 
 

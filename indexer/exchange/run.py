@@ -50,7 +50,7 @@ class ImportReport(NamedTuple):
     """What an import did, by kind; files are counted once, however many packages point to them.
 
     `files_missing` are not where their packages say. `recounted` documents had an estimate before. What is
-    not `is_complete` was cut off or edited: what could be read was imported.
+    not `is_complete` was cut off or edited: what could be used was imported.
     """
 
     schema: int
@@ -78,6 +78,7 @@ class Account:
         self.files_indexed: set[str] = set()
         self.files_missing: set[str] = set()
         self.recounted = 0  # documents that had an estimate before
+        self.unusable = 0  # lines that say nothing that could be stored in any store
         self._skipped: list[SkippedRow] = []
         self._unreported = 0
 
@@ -86,8 +87,9 @@ class Account:
         before = self.counts.get(kind, KindCount())
         self.counts[kind] = KindCount(*(a + b for a, b in zip(before, count, strict=True)))
 
-    def skip(self, kind: str, shown: str, reason: str) -> None:
-        """A line that does not come in; from a thousand on they are only counted."""
+    def skip(self, kind: str, shown: str, reason: str, *, is_usable: bool = False) -> None:
+        """A line that does not come in, into this store or into any; from a thousand on they are only counted."""
+        self.unusable += not is_usable
         if len(self._skipped) < MAX_REPORTED:
             self._skipped.append(SkippedRow(kind, shown, reason))
         else:
@@ -170,7 +172,7 @@ class ImportRun:
             done += ((shown, self._written(change, kind, identity, row, write)) for identity, shown, row in rows)
         for shown, result in done:
             if isinstance(result, str):
-                self.account.skip(kind, shown, result)
+                self.account.skip(kind, shown, result, is_usable=True)
             else:
                 self.account.add(kind, result)
 

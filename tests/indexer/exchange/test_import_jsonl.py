@@ -48,6 +48,7 @@ from ctxrank.indexer.records.packages import consume, consumers_of, get_package,
 from ctxrank.indexer.records.sessions import list_groups, list_sessions
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.blocklist import block
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import DocumentRef, foreign_id, origin_code, public_id
@@ -561,7 +562,7 @@ def test_a_thousand_bad_lines_are_reported_and_the_rest_counted(store: Store, mo
     monkeypatch.setattr(import_run, "MAX_REPORTED", 2)
     report = bring(store, export_of() + b"x\n" * 5 + as_bytes(END))
     assert [row.key for row in report.skipped] == ["line 2", "line 3"]
-    assert report.notes == ("3 more lines were skipped.",)
+    assert report.notes == ("3 more lines were skipped.", "Lines that say what no store can take: 5.")
 
 
 def test_a_file_that_was_cut_off_is_noticed(store: Store, other: Store) -> None:
@@ -674,6 +675,22 @@ def test_a_file_that_was_cut_off_comes_in_and_is_5(
     path.write_bytes(export_of(SESSION, THOUGHT, END))
     assert run(["import", "jsonl", str(path), "--db", store.location.primary, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["complete"] is True
+
+
+def test_a_line_that_no_store_can_take_is_5_and_one_that_this_store_refuses_is_0(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.jsonl"
+    odd: list[object] = ["{", {**THOUGHT, "phase": "dreams"}, {"record": "zebra", "id": 1}, {**SESSION, "id": "one"}]
+    for line in odd:
+        path.write_bytes(export_of(SESSION, line, END))
+        assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 5, line
+        assert "Lines that say what no store can take: 1." in capsys.readouterr().err
+    with store.write() as change:
+        block(change.connection, "reasoning", ["A heron."])
+    path.write_bytes(export_of(SESSION, THOUGHT, END))
+    assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
+    assert "was purged" in capsys.readouterr().err
 
 
 def test_one_row_that_is_here_already_is_one_row(
