@@ -185,18 +185,30 @@ def drifted_findings(primary: apsw.Connection, only: int | None = None) -> list[
 
 
 def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_MS) -> list[Anchor]:
-    """Anchors as they are at this moment in the checkout that asks, as far as the time goes; other files are not
-    searched.
+    """Anchors as they are at this moment in the checkout that asks: whether their files are there, and in as many of
+    the changed ones as the time allows; other files are not searched.
+
+    Time is that of this thread, which no busy machine uses up, without what the first changed file loads.
     """
-    tree, deadline = Tree(store, is_own=True), time.monotonic() + milliseconds / 1000
-    return [_as_seen(one, tree) if time.monotonic() < deadline else one for one in anchors]
+    tree, until, seen = Tree(store, is_own=True), float("inf"), list[Anchor]()
+    for one in anchors:
+        if tree.is_as_then(one.now_path, (one.size_bytes, one.mtime_ns)):
+            seen.append(one)
+        elif tree.stamp(one.now_path)[0] < 0 and tree.stamp(one.path)[0] < 0:
+            seen.append(one if one.state == GONE else one._replace(state=LOST))
+        elif time.thread_time() < until:
+            seen.append(_as_seen(one, tree))
+            until = min(until, time.thread_time() + milliseconds / 1000)
+        else:
+            seen.append(one)
+    return seen
 
 
 def _as_seen(anchor: Anchor, tree: Tree) -> Anchor:
     """An anchor as it is at its place or, after another branch was checked out, where it was first."""
-    known = anchor.size_bytes, anchor.mtime_ns
-    if tree.is_as_then(anchor.now_path, known) or tree.stamp(anchor.now_path)[0] > _MAX_LOOKED_BYTES:
+    if tree.stamp(anchor.now_path)[0] > _MAX_LOOKED_BYTES:
         return anchor
+    known = anchor.size_bytes, anchor.mtime_ns
     seen = followed(anchor, tree.source(anchor.now_path), anchor.before(tree.stored(anchor.now_path, known)))
     if seen.state == GONE and anchor.now_path != anchor.path:
         seen = followed(anchor._replace(now_start=anchor.start_line), tree.source(anchor.path), None)

@@ -41,12 +41,13 @@ def code_lines(
 ) -> tuple[dict[int, str], str]:
     """What a block says of the code of packages, by their documents, and what its receipt has of it.
 
-    Those that are about to be shown are looked at once more; a replay reads what was said.
+    Those that are about to be shown are looked at once more, the first ones first; a replay reads what was said.
     """
     if spawn.request.anchors is not None:
         return {id_: state.line for id_, state in _read(spawn.request.anchors).items()}, spawn.request.anchors
     states = {one.document_id: CodeState(one.held_at, one.is_gone) for one in eligible if one.held_at}
-    known = anchors_of(spawn.store.primary, [one.document_id for one in shown if one.held_at])
+    ranks = {one.document_id: rank for rank, one in enumerate(shown) if one.held_at}
+    known = sorted(anchors_of(spawn.store.primary, ranks), key=lambda anchor: ranks[anchor.document_id])
     by_document: dict[int, list[Anchor]] = {}
     for anchor in look_again(spawn.store, known):
         by_document.setdefault(anchor.document_id, []).append(anchor)
