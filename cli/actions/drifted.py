@@ -13,6 +13,7 @@ from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.out_of_date import files_out_of_date
 from ctxrank.indexer.text.lines import listed, one_line, printable
 from ctxrank.ranking.context.assembly.code_state import phrase
+from ctxrank.ranking.retrieval.cleaning import cleaned
 
 _NAMED_FILES = 5
 
@@ -21,11 +22,15 @@ def drifted(call: Call, document: str | None) -> Reply:
     """Read what wants a look, the newest change first; 1 for nothing."""
     with call.open() as store:
         wanted = None if document is None else document_id(store.primary, local_ref(store.primary, document))
-        found = drifted_findings(store.primary, wanted)
-        anchors = anchors_of(store.primary, [one.document_id for one in found])
+        found, mode = drifted_findings(store, wanted), load_config(store).redaction_mode
+        rulesets = {one.document_id: one.ruleset for one in found}
+        anchors = [
+            one._replace(name=cleaned(one.name, rulesets[one.document_id], mode))
+            for one in anchors_of(store.primary, rulesets)
+        ]
         if wanted is None:
             anchors = [one for one in anchors if one.state in (CHANGED, GONE)]
-        differing = differences(store, anchors, load_config(store).redaction_mode)
+        differing = differences(store, anchors, mode)
         touched = listed([file.path for file in files_out_of_date(store)], _NAMED_FILES)
     of_each = [[anchor for anchor in anchors if anchor.document_id == one.document_id] for one in found]
     rows = [(*row, differing) for row in zip(found, of_each, strict=True)]

@@ -35,7 +35,7 @@ def values(ask: Commands) -> Json:
         found = found or lately(store.primary, 0, _CONVERSATIONS * _RECORDS)
         failures = open_failures(store.primary, now - _OPEN_FOR_US, _WAITING)
         frequent = frequent_errors(store.primary, _FREQUENT)
-        drifted = drifted_findings(store.primary)
+        drifted = drifted_findings(store)
         carried_out = returnable_orders(store.primary)[-_WAITING:]
     unconfirmed = ask("error list", state="sighted", limit=_WAITING).fields
     return {

@@ -55,7 +55,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     found = ask("search", query=(typed,), limit=MOST if is_drifted_alone else limit, explain=True, facets=True)
     hits = found.fields.get("hits", [])
     with ask.open() as store:
-        drifted = {one.id for one in drifted_findings(store.primary)}
+        drifted = {one.id for one in drifted_findings(store)}
     hits = [hit for hit in hits if hit["id"] in drifted or not is_drifted_alone]
     for hit in hits:
         hit["is_drifted"] = hit["id"] in drifted

@@ -16,6 +16,7 @@ import apsw
 
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.records.older_rules import cleaner_of
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import public_id
@@ -165,22 +166,25 @@ class DriftedFinding(NamedTuple):
     title: str
     session_id: str | None
     is_gone: bool
+    ruleset: int
 
 
-def drifted_findings(primary: apsw.Connection, only: int | None = None) -> list[DriftedFinding]:
+def drifted_findings(store: Store, only: int | None = None) -> list[DriftedFinding]:
     """The findings that want a look, the newest change first; superseded ones do not. `only` one, also if nothing has
     become of what it names.
     """
     query = """
-        SELECT d.id, d.kind, d.record_id, d.title, s.name, min(a.state = 'gone')
+        SELECT d.id, d.kind, d.record_id, d.title, s.name, min(a.state = 'gone'), d.ruleset
           FROM anchors AS a JOIN documents AS d ON d.id = a.document_id LEFT JOIN sessions AS s ON s.id = d.session_id
          WHERE d.superseded_by IS NULL AND ?1 IN (d.id, 0)
          GROUP BY d.id HAVING ?1 OR max(a.state IN ('changed', 'gone'))
          ORDER BY max(a.changed_at) DESC, d.id DESC
     """
+    rows = list(store.primary.execute(query, (only or 0,)))
+    clean = cleaner_of(store, [ruleset for *_, ruleset in rows])
     return [
-        DriftedFinding(id_, public_id(kind, number), title, session, bool(gone))
-        for id_, kind, number, title, session, gone in primary.execute(query, (only or 0,))
+        DriftedFinding(id_, public_id(kind, number), clean(title), session, bool(gone), ruleset)
+        for id_, kind, number, title, session, gone, ruleset in rows
     ]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def cleaner_of(store: Store, rulesets: Iterable[int]) -> Callable[[str], str]:
     """What redacts texts again that were stored under these rules; where all are today's, what leaves them."""
-    if min(rulesets) >= RULESET_VERSION:
+    if min(rulesets, default=RULESET_VERSION) >= RULESET_VERSION:
         return str
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  most rules are today's
 

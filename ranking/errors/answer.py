@@ -164,7 +164,7 @@ def _fix(primary: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fi
         return None
     error_type, message, solution, *rest, ruleset = row
     if gone := gone_of(primary, "error", match.pattern_id):
-        match = match._replace(why=(*match.why, gone))
+        match = match._replace(why=(*match.why, cleaned(gone, ruleset, mode)))
     return Fix(match, error_type, cleaned(message, ruleset, mode), cleaned(solution, ruleset, mode), *rest)
 
 

@@ -11,6 +11,7 @@ from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.shapes import Spawn
+from ctxrank.ranking.retrieval.cleaning import cleaned
 
 _MOST_NAMED = 2
 _NAME_CHARS = 60
@@ -51,7 +52,9 @@ def code_lines(
     by_document: dict[int, list[Anchor]] = {}
     for anchor in look_again(spawn.store, known):
         by_document.setdefault(anchor.document_id, []).append(anchor)
-    for id_, anchors in by_document.items():
+    rulesets, mode = {one.document_id: one.ruleset for one in shown}, spawn.config.redaction_mode
+    for id_, found in by_document.items():
+        anchors = [one._replace(name=cleaned(one.name, rulesets[id_], mode)) for one in found]
         said = ", ".join(f"{anchor.name} {anchor.state}" for anchor in anchors)
         states[id_] = states[id_]._replace(states=said, line=code_line(anchors))
     rows = ((str(id_), str(one.held_at), str(int(one.is_gone)), *one[2:]) for id_, one in states.items())

@@ -5,7 +5,7 @@ from itertools import accumulate
 from ctxrank.indexer.agents import UNCONFIRMED, Team
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
-from ctxrank.indexer.store.freshness import gone_of
+from ctxrank.indexer.store.freshness import GONE, gone_of
 from ctxrank.indexer.store.ids import IS_ACCEPTED, public_id
 from ctxrank.indexer.text.lines import error_title, shorten
 from ctxrank.ranking.context.assembly import block
@@ -228,7 +228,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
                 state=fix.match.state,
                 why=" ".join(fix.match.why),
                 word=fix.match.word,
-                gone=gone_of(store.primary, "error", fix.match.pattern_id),
+                gone="".join(why for why in fix.match.why if why.startswith(GONE)),
             )
             for fix in answer.fixes
             if fix.match.state != "refuted" and fix.match.is_vouched
@@ -256,7 +256,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
         type_, message, solution, confirmations, refutations, occurrences, state, ruleset = row
         signature, solution = error_title(type_, cleaned(message, ruleset, mode)), cleaned(solution, ruleset, mode)
         confidence = round(confidence_in(confirmations, refutations), 4)
-        gone = gone_of(store.primary, "error", id_)
+        gone = cleaned(gone_of(store.primary, "error", id_), ruleset, mode)
         error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why=why, gone=gone)
         candidate = _entry(spawn, "errors", error, f"confidence {confidence:.2g}")
         # What no word of a task asks for takes what all else leaves.

@@ -7,6 +7,7 @@ import pytest
 from builders import make_store, save
 
 from ctxrank import assemble
+from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
@@ -55,3 +56,26 @@ def test_no_command_shows_what_older_rules_have_left(token: str, capsys: pytest.
             said[f"{command} {form}"] = capsys.readouterr().out
     assert [command for command, text in said.items() if token in text] == []
     assert "_REDACTED" in said["list packages ()"]
+
+
+def test_what_findings_name_of_the_code_is_redacted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = "ghp_" + secrets.token_hex(18)
+    (tmp_path / "a.py").write_text(f"def {_WORD}():\n    return 1\n")
+    with make_store(tmp_path) as store:
+        bring_up_to_date(store)
+        save(store, "b.md", f"# The {_WORD}\n\n`{_WORD}()` in a.py is slow.\n", summary=f"the {_WORD}")
+        save_error(store, NewKnownError("ValueError: a thing is wrong", f"call `{_WORD}()` in a.py"))
+        (tmp_path / "a.py").unlink()
+        bring_up_to_date(store)
+        for table, column in (*_TEXTS, ("documents", "title"), ("anchors", "name")):
+            store.primary.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (_WORD, token))
+        store.primary.execute("UPDATE documents SET ruleset = 1")
+    monkeypatch.chdir(tmp_path)
+    block = ["assemble", "--session", "S", "--agent", "developer", "--task", "a slow thing"]
+    known = ["error", "match", "--type", "ValueError", "--message", "a thing is wrong"]
+    for command in (["drifted"], ["drifted", "--json"], block, known):
+        assert run(command) == 0, command
+        said = capsys.readouterr().out
+        assert "_REDACTED" in said and "gone" in said.lower() and token not in said, command
