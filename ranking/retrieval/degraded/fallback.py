@@ -14,6 +14,7 @@ from itertools import islice
 
 from ctxrank.indexer.engine import Readiness
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.freshness import FileStates
 from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, parents_in_scope, passages_of_parent
@@ -52,6 +53,7 @@ _WORD = re.compile(r"\w+")
 class _TextMatch(NamedTuple):
     """How much of the query a document holds, and which passage holds most: None is its own title and body."""
 
+    parent: ParentDocument
     text: float
     passage: StoredPassage | None
 
@@ -77,6 +79,10 @@ class _PieceTexts(NamedTuple):
         return any(word in place for place in places)
 
 
+# A document, its passages, and what each piece of it says, its own row first.
+_Document = tuple[ParentDocument, list[StoredPassage], list[_PieceTexts]]
+
+
 def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     """The same answer as a search of the index would give, by simpler means."""
     store, request, query, filters, config, today = question
@@ -89,25 +95,27 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     words = _Words(column_of, tuple(term for term in query.terms if term.is_phrase), query.excluded)
     corrupt: set[int] = set()
     corrections: tuple[Correction, ...] = ()
-    parents: list[ParentDocument] = []
-    matches: dict[int, _TextMatch] = {}
+    matches: list[_TextMatch] = []
     if not filters.is_impossible and words.column_of:
         stored, unreadable = parents_in_scope(store.primary, filters.scope)
         corrupt.update(unreadable)
         parents = [cleaned_parent(parent, config.redaction_mode) for parent in stored]
 
-        def documents() -> Iterator[tuple[ParentDocument, list[StoredPassage], list[_PieceTexts]]]:
-            """Each document with its passages: one at a time, since they may be many."""
+        def documents() -> Iterator[_Document]:
+            """Each document with its passages, or each passage: one at a time, since they may be many."""
             for parent in parents:
                 found, unreadable = passages_of_parent(store.primary, parent.id)
                 corrupt.update(unreadable)
+                if request.is_by_passage:
+                    yield from (_as_document(parent, passage, config.redaction_mode) for passage in found)
+                    continue
                 own = _PieceTexts(_folded(parent.title), _folded(parent.body), _folded(parent.path))
                 parts = (_PieceTexts(_folded(passage.heading), _folded(passage.body), "") for passage in found)
                 yield parent, found, [own, *parts]
 
-        def matching(words: _Words, weight: float = 1.0) -> dict[int, _TextMatch]:
-            found = ((one[0].id, _match(*one, words, filters.scope)) for one in documents())
-            return {id_: match._replace(text=match.text * weight) for id_, match in found if match is not None}
+        def matching(words: _Words, weight: float = 1.0) -> list[_TextMatch]:
+            found = filter(None, (_match(*one, words, filters.scope) for one in documents()))
+            return [match._replace(text=match.text * weight) for match in found]
 
         matches = matching(words)
         if not matches and not words.phrases:
@@ -116,22 +124,24 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
                 others = words._replace(column_of={used: words.column_of[word] for word, used in near.items()})
                 if matches := matching(others, _LIKENESS_WEIGHT * nearness):
                     words, corrections = others, tuple(Correction(typed, (used,)) for typed, used in near.items())
-            if not matches:
-                alike = _alike(parents, words)
-                excluding = {one.id for one, _, texts in documents() if one.id in alike and _is_excluded(texts, words)}
-                matches = {id_: match for id_, match in alike.items() if id_ not in excluding}
-    removed, elsewhere = files_elsewhere(store, matches)
-    found = [parent for parent in parents if parent.id in matches and parent.id not in removed]
-    known = {parent.id: heuristic(signals_of(parent, today), BLENDED) for parent in found}
-    scores = {id_: blended(matches[id_].text, parts.total, SEARCH_TEXT_WEIGHT) for id_, parts in known.items()}
+            if not matches and not request.is_by_passage:
+                excluding = {parent.id for parent, _, texts in documents() if _is_excluded(texts, words)}
+                matches = [match for match in _alike(parents, words) if match.parent.id not in excluding]
+    removed, elsewhere = files_elsewhere(store, [match.parent.id for match in matches])
+    matches = [match for match in matches if match.parent.id not in removed]
+    known = {parent.id: heuristic(signals_of(parent, today), BLENDED) for parent, _, _ in matches}
 
-    def order(one: ParentDocument) -> tuple[bool, float, bool, int, int]:
-        return one.superseded_by is not None, -scores[one.id], one.id in elsewhere, -one.created_at, -one.id
+    def order(match: _TextMatch) -> tuple[bool, float, bool, int, int]:
+        one = match.parent
+        score = blended(match.text, known[one.id].total, SEARCH_TEXT_WEIGHT)
+        return one.superseded_by is not None, -score, one.id in elsewhere, -one.created_at, -one.id
 
-    found.sort(key=order)
+    matches.sort(key=order)
     states = FileStates(store)
-    shown = ((one, _hit(question, states, one, matches[one.id], known[one.id], words)) for one in found)
-    ranked = (one._replace(hit=one.hit._replace(checkout=elsewhere.get(parent.id, ""))) for parent, one in shown)
+    ranked = (
+        _hit(question, states, match, known[match.parent.id], words, elsewhere.get(match.parent.id, ""))
+        for match in matches
+    )
     if request.is_folded:
         from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  only where a page is read
 
@@ -139,10 +149,18 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     else:
         hits = [one.hit for one in islice(ranked, max(request.limit, 0))]
     return SearchResult(
-        shown_query(query), "degraded", reason=readiness.health, stale=readiness.stale, total=len(found),
+        shown_query(query), "degraded", reason=readiness.health, stale=readiness.stale, total=len(matches),
         hits=tuple(hits), notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
-        facets=facets_of(question, lambda: found),
+        facets=facets_of(question, lambda: [match.parent for match in matches]),
     )  # fmt: skip
+
+
+def _as_document(parent: ParentDocument, passage: StoredPassage, mode: RedactionMode) -> _Document:
+    """A passage as a document of its own."""
+    id_, title, _, _, body, ruleset = passage
+    own = parent._replace(id=id_, number=id_, title=title, body=body, ruleset=ruleset, kind="passage", artifact_id=None)
+    texts = _PieceTexts(_folded(title), _folded(body), _folded(parent.path))
+    return cleaned_parent(own, mode), [passage], [_PieceTexts("", "", ""), texts]
 
 
 def _match(
@@ -161,7 +179,7 @@ def _match(
         also = [word for word, column in words.column_of.items() if word not in held and own.hold(word, column)]
         share = sum(map(len, held + also)) / whole
         if held and (best is None or share > best.text):
-            best = _TextMatch(share, passage)
+            best = _TextMatch(parent, share, passage)
     return best
 
 
@@ -205,7 +223,7 @@ def _near_words(documents: Iterable[list[_PieceTexts]], words: _Words) -> tuple[
     return stand_ins, near / sum(map(len, words.column_of))
 
 
-def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _TextMatch]:
+def _alike(parents: list[ParentDocument], words: _Words) -> list[_TextMatch]:
     """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where no substring was found
 
@@ -214,17 +232,13 @@ def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _TextMatch
     near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=None, score_cutoff=_LIKE_ENOUGH)
     # Those that are as alike as the last come, too: documents' numbers do not decide.
     least = near[_MAX_ALIKE - 1][1] if len(near) >= _MAX_ALIKE else _LIKE_ENOUGH
-    return {parents[at].id: _TextMatch(_LIKENESS_WEIGHT * ratio / 100, None) for _, ratio, at in near if ratio >= least}
+    return [_TextMatch(parents[at], _LIKENESS_WEIGHT * ratio / 100, None) for _, ratio, at in near if ratio >= least]
 
 
 def _hit(
-    question: Question,
-    states: FileStates,
-    parent: ParentDocument,
-    match: _TextMatch,
-    parts: HeuristicParts,
-    words: _Words,
+    question: Question, states: FileStates, match: _TextMatch, parts: HeuristicParts, words: _Words, checkout: str
 ) -> Foldable:
+    parent = match.parent
     score = blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)
 
     def cut(text: str, first_line: int = 1) -> Snippet:
@@ -250,7 +264,7 @@ def _hit(
         return best.snippet.terms | {word for word in words.column_of if word in place}
 
     passages = (best.passage,) if best.passage else ()
-    hit = make_hit(states, parent, score, best.snippet, passages, explanation)
+    hit = make_hit(states, parent, score, best.snippet, passages, explanation, checkout=checkout)
     return Foldable(hit, best.text, terms)
 
 

@@ -91,6 +91,21 @@ def test_a_word_of_the_title_and_one_of_a_passage_are_two_words(store: Store) ->
     assert whole.score == pytest.approx(_search(store, "zebra", path="once.md").hits[0].score)
 
 
+def test_passages_are_hits_of_their_own_here_too(store: Store) -> None:
+    parts = [f"## Part {at}\n\n{'ice ' * 300}walrus {at}" for at in range(3)]
+    save(store, "a.md", "\n\n".join(("# Seals", "A walrus waits.", *parts)), summary="walrus")
+    save(store, "b.md", "# Bears\n\nNo walrus, but a zebra.\n", summary="walrus")
+    for query in ("walrus", "walrus -zebra", "title:part walrus", "walrus kind:package", "walrus path:b.md", "walrsu"):
+        request = SearchRequest(query, is_by_passage=True)
+        here, there = (search(store, request, config).hits for config in (_OFF, Config()))
+        shown = [
+            {(hit.id, hit.kind, hit.title, hit.path, hit.session, hit.type, hit.file_state) for hit in hits}
+            for hits in (here, there)
+        ]
+        assert here and shown[0] == shown[1], query
+        assert all([hit.id] == [f"passage:{passage.id}" for passage in hit.passages] for hit in here), query
+
+
 def test_a_phrase_must_occur_and_an_excluded_word_must_not(store: Store) -> None:
     save(store, "a.md", "connection\nreset by peer\n", summary="x")
     save(store, "b.md", "reset the connection\n", summary="x")
