@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError, brief
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
@@ -68,7 +68,7 @@ class Call(NamedTuple):
         elif self.verbosity >= 0:
             from ctxrank.indexer.text.lines import one_line  # noqa: PLC0415  help shows nothing from outside
 
-            print(f"ctxrank: {one_line(text)}", file=sys.stderr)
+            print(f"ctxrank: {brief(one_line(text))}", file=sys.stderr)
 
     def bold(self, text: str) -> str:
         """The text emphasised where a terminal shows it."""

@@ -16,6 +16,14 @@ from collections.abc import Generator
 
 from ctxrank.indexer.light_typing import contextmanager
 
+_MOST_CHARS = 2_000  # of a message: what it quotes may be of any length
+
+
+def brief(message: str) -> str:
+    """A message; of a very long one its beginning and its end."""
+    half = _MOST_CHARS // 2
+    return message if len(message) <= _MOST_CHARS else f"{message[:half]} … {message[-half:]}"
+
 
 class CtxrankError(Exception):
     """Any failure this program explains; `exit_code` and `kind` are promised to callers.
@@ -29,8 +37,8 @@ class CtxrankError(Exception):
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = brief(message)
+        self.hint = brief(hint)
 
 
 class UsageError(CtxrankError):

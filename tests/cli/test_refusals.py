@@ -155,3 +155,10 @@ def test_a_call_tells_a_person_or_whoever_hears_it(capsys: pytest.CaptureFixture
     link = colored.linked("x", "/a b")
     assert link.startswith("\x1b]8;;file://") and link.endswith("/a%20b\x1b\\x\x1b]8;;\x1b\\")
     assert (Call(is_json=True).form("text"), Call().form("text")) == ("json", "text")
+
+
+@each_row("words", ["show", "list groups --session", "search walrus --kind", "index", "save", ""])
+def test_a_value_of_any_length_is_quoted_in_part(ask: _Ask, words: str) -> None:
+    for form in ((), ("--json",)):
+        said = ask(*words.split(), "x" * 100_000, *form)
+        assert said.code and "x" * 500 in said.out + said.err and len(said.out + said.err) < 10_000, words
