@@ -66,12 +66,12 @@ class OwnModules(SourceFileLoader):
 
 def main() -> None:
     """Run one call and exit with its code."""
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
-    if not (sys.flags.optimize or sys.pycache_prefix):  # else bytecode is elsewhere
-        sys.meta_path.insert(0, OwnModules)
-    restart_in_utf_8()
-    open_streams()
     try:
+        gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
+        if not (sys.flags.optimize or sys.pycache_prefix):  # else bytecode is elsewhere
+            sys.meta_path.insert(0, OwnModules)
+        restart_in_utf_8()
+        open_streams()
         _run()
     except KeyboardInterrupt:  # while modules were loading: nothing was begun
         sys.exit(130)
