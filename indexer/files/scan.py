@@ -318,7 +318,10 @@ class _Scan:
                 self._moved.append((moved.path, path))
             else:
                 was_here = known is not None and known.state in ("indexed", "stale")
-                self._paths["changed" if was_here else "added"].append(path)
+                if known is not None and was_here and known.sha256 == sha256:  # it was read under older rules
+                    self._counts["unchanged"] += 1
+                else:
+                    self._paths["changed" if was_here else "added"].append(path)
             self._note(change, root, known)
             artifact_id = artifacts.record(change, root_id, found.path, prepared.file)
             if found.path in self._awaited and root.is_main:
