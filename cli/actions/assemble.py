@@ -168,7 +168,7 @@ def _read_request(
     given["after"] = _receipt(options["after"])
     given["budget"] = _number(call, "budget", options["budget"], "the agent's share is used")
     for name, allowed in WORDS.items():
-        word, default = options[name], getattr(request, name) or "passage"
+        word, default = options[name], AssembleRequest._field_defaults[name] or "passage"
         given[name] = word if word is None else _one_of(call, _option(name), word, allowed, default)
     return request._replace(
         **given, include_reasoning=options["reasoning"], as_of=_as_of(call, options["as_of"]),

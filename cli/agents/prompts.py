@@ -38,9 +38,9 @@ def on_prompt(call: HookCall) -> str:
         _note_prompt(call, prompt)
     findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, call.news_filter())
     heading = "What ctxrank has on this:\n"
-    whole = [told_finding(call.store, one) for one in findings]
-    short = [told_finding(call.store, one, is_short=True) for one in findings[:1]]
-    said = call.say(heading, whole, PROMPT_TOKENS) or call.say(heading, short, PROMPT_TOKENS)
+    said = call.say(heading, [told_finding(call.store, one) for one in findings], PROMPT_TOKENS)
+    if findings and not said:
+        said = call.say(heading, [told_finding(call.store, findings[0], is_short=True)], PROMPT_TOKENS)
     packages = [one.parent for one in findings if one.parent.kind == PACKAGE]
     if said and packages:
         shown = call.shown
