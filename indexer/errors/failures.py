@@ -80,12 +80,10 @@ def see(change: Change, session_id: int, group_id: int, sighting: Sighting, patt
         "seen_at": sighting.seen_at,
         "resolved_at": sighting.resolved_at,
     }
-    number = rows.insert(change.connection, "error_sightings", values)
-    change.connection.execute(
-        "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?",
-        (sighting.seen_at, pattern_id),
-    )
-    return number
+    if pattern_id is not None:
+        query = "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?"
+        change.connection.execute(query, (sighting.seen_at, pattern_id))
+    return rows.insert(change.connection, "error_sightings", values)
 
 
 def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | None:

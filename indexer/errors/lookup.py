@@ -94,9 +94,11 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
 
 
 def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
-    """Make a pattern recognisable by a redacted failure. One of which nothing can be read is left as it is."""
+    """Make a pattern recognisable by a redacted failure; by one of which nothing can be read it is not."""
     if units := error_units(failure):
         put(change, pattern_id, project, sign(units[0]), units[0].text)
+    else:
+        change.connection.execute("DELETE FROM error_signatures WHERE pattern_id = ?", (pattern_id,))
 
 
 def let_vary(change: Change, pattern_id: int, values: tuple[str, ...]) -> None:
