@@ -14,7 +14,7 @@ import contextlib
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
 from ctxrank.indexer.beneath import Root, is_inside
 from ctxrank.indexer.exceptions import UsageError
@@ -90,8 +90,9 @@ def index_artifacts(
     have been read. `stored` has paths, and gets what these files were before. Raises UsageError for a path outside
     the root, LockedError.
     """
-    starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
-    starts = () if "" in starts else starts
+    starts = dict.fromkeys(_start(store.location.root, path) for path in paths)
+    if "" in starts:
+        starts.clear()
     scan = _Scan(store, is_dry_run, progress)
     scan.stored = stored or {}
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
@@ -111,7 +112,7 @@ def forget_removed_worktrees(store: Store) -> None:
     """Remove what is stored of worktrees that git has removed; no other file is looked at. Raises LockedError."""
     scan = _Scan(store, False, None)
     for root in _roots(store, is_whole=False)[1:]:
-        scan.run(root, scan.plan(root, ()) or Changes([], [], [], [], [], []))
+        scan.run(root, scan.plan(root, {}) or Changes([], [], [], [], [], []))
     store.catch_up()
 
 
@@ -182,8 +183,8 @@ class _Scan:
         self._skipped: list[Skipped] = []
         self._unfollowed = 0
 
-    def plan(self, root: _Root, starts: tuple[str, ...]) -> Changes | None:
-        """Compare one root with the disk; None where its folder cannot be looked at."""
+    def plan(self, root: _Root, starts: Mapping[str, None]) -> Changes | None:
+        """Compare one root with the disk, below these paths if there are any; None where it cannot be looked at."""
         database = self._store.primary
         known = artifacts.known_artifacts(database, root.id) if root.id is not None else {}
         try:
@@ -394,18 +395,25 @@ def _is_gone(path: str) -> bool:
     return False
 
 
-def _is_below(path: str, starts: tuple[str, ...]) -> bool:
-    return not starts or any(is_inside(start, path) for start in starts)
+def _with_folders(path: str) -> Iterator[str]:
+    """A path, and the folders that it lies in: of many paths each is looked up, and none is compared with all."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
-def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[Entry]:
+def _is_below(path: str, starts: Mapping[str, None]) -> bool:
+    return not starts or any(one in starts for one in _with_folders(path))
+
+
+def _walk_all(root: str, starts: Mapping[str, None], known: Iterable[str]) -> Iterator[Entry]:
     """What lies below each path a person named, each file once; a path that says nothing gets a reason."""
     seen: set[str] = set()
+    places = {one for path in known for one in _with_folders(path)}
     for start in starts:
-        has_known = any(_is_below(path, (start,)) for path in known)
-        if has_known and not os.path.lexists(os.path.join(root, start)):
+        if start in places and not os.path.lexists(os.path.join(root, start)):
             continue
-        is_silent = not has_known
+        is_silent = start not in places
         for entry in walk(root, start):
             is_silent = False
             if entry.path not in seen:
