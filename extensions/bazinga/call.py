@@ -15,7 +15,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
 if TYPE_CHECKING:
-    from ctxrank.extensions.bazinga.records.views import Value
+    from ctxrank.extensions.bazinga.records.views import Rows, Value
     from ctxrank.indexer.redaction.ruleset import RedactionMode
 
 Json = dict[str, object]
@@ -64,7 +64,28 @@ class BazingaCall(Arguments):
         """The rows of a query over the predecessor's tables, as JSON objects."""
         from ctxrank.extensions.bazinga.records.views import rows  # noqa: PLC0415  few commands save only
 
-        return rows(self.store.primary, query, values).as_objects()
+        return self.shown(rows(self.store.primary, query, values))
+
+    def shown(self, found: "Rows") -> list[Json]:
+        """Rows as JSON objects. Where the store has a record of older redaction rules, they are redacted again."""
+        from ctxrank.indexer.redaction.ruleset import RULESET_VERSION  # noqa: PLC0415  as above
+        from ctxrank.indexer.store.connection import read_value  # noqa: PLC0415  as above
+
+        objects = found.as_objects()
+        query = "SELECT 1 FROM main.documents WHERE record_id IS NOT NULL AND ruleset < ? LIMIT 1"
+        if read_value(self.store.primary, query, (RULESET_VERSION,), int) is None:
+            return objects
+        from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  most rules are today's
+
+        texts = IncomingTexts(self.mode)
+
+        def clean(value: object) -> object:
+            if not isinstance(value, str):
+                return value
+            said = texts.json(value, empty="") if value.startswith(("{", "[")) else ""
+            return said if said[:1] == value[:1] != "" else texts.text(value)  # a text may begin so, too
+
+        return [{name: clean(value) for name, value in one.items()} for one in objects]
 
     def path_of(self, path: str) -> str:
         """A file that an argument names: from the project's root as there, else from here."""

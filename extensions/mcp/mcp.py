@@ -130,16 +130,14 @@ class Served:
     def list_resources(self, _: Json, __: Say | None = None) -> Json:
         """The newest packages, and the linked artifacts by their own ids; none where there is no store."""
         from ctxrank.extensions.mcp.tools import named_records  # noqa: PLC0415  the first answer needs no store
+        from ctxrank.indexer.records.older_rules import cleaned_page  # noqa: PLC0415  as above
+        from ctxrank.indexer.records.packages import list_packages  # noqa: PLC0415  as above
 
-        packages = """
-            SELECT id, path, summary FROM packages
-             WHERE superseded_by IS NULL ORDER BY created_at DESC, id DESC LIMIT ?
-        """
         found: list[Json] = []
         try:
             with self._call.open() as store:
-                for number, path, summary in store.primary.execute(packages, (_LISTED,)):
-                    found.append({"uri": f"{URI}package/{number}", "name": path, "description": summary})
+                for one in cleaned_page(store, "package", list_packages(store.primary, limit=_LISTED)):
+                    found.append({"uri": f"{URI}package/{one.id}", "name": one.path, "description": one.summary})
                 for kind, _number, name, type_, title in named_records(store.primary, limit=_LISTED):
                     uri = f"{URI}{kind}/{name}"
                     found.append({"uri": uri, "name": name, "title": title, "description": type_})

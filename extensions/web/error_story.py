@@ -7,8 +7,10 @@ from ctxrank.extensions.web.answers import Commands, Json
 from ctxrank.extensions.web.text_line import TextLine
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map, read_rows, read_value
 from ctxrank.indexer.store.ids import local_ref
+from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 _BARS, _LEAST_DAYS = 60, 14  # of the plot, at most and at least
 _CONVERSATIONS, _TRIED = 20, 12
@@ -58,6 +60,7 @@ def story(ask: Commands, id_: str, solution: str) -> Json:
         first = read_value(store.primary, _FIRST, (number,), int)
         days = read_map(store.primary, _DAYS, (number, DAY_US), int, int)
         seen_in = list(read_rows(store.primary, _SEEN_IN, (number, _CONVERSATIONS), SeenIn))
+        mode = load_config(store).redaction_mode
         tried = read_map(store.primary, _ACTIONS, (number, _TRIED), str, int)
     today = now_us() // DAY_US
     start = min([*days, today - _LEAST_DAYS + 1])
@@ -66,7 +69,7 @@ def story(ask: Commands, id_: str, solution: str) -> Json:
         "start": format_us(start * DAY_US)[:10],
         "first_seen": format_us(first) if first else "",
         "conversations": seen_in,
-        "tried": tried,
+        "tried": {cleaned_task(action, mode): times for action, times in tried.items()},
         "fix": list(fix_lines(solution)),
     }
 

@@ -9,7 +9,9 @@ from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.exchange.orders import returnable_orders
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.anchors import drifted_findings
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 _CONVERSATIONS, _RECORDS = 8, 6  # as many are shown, and of each as many records
 _WAITING = 5
@@ -30,6 +32,7 @@ def values(ask: Commands) -> Json:
     now = now_us()
     yesterday = now - now % DAY_US - DAY_US
     with ask.open() as store:
+        mode = load_config(store).redaction_mode
         found = lately(store.primary, yesterday)
         is_older = not found
         found = found or lately(store.primary, 0, _CONVERSATIONS * _RECORDS)
@@ -37,6 +40,9 @@ def values(ask: Commands) -> Json:
         frequent = frequent_errors(store.primary, _FREQUENT)
         drifted = drifted_findings(store)
         carried_out = returnable_orders(store.primary)[-_WAITING:]
+    found, failures, frequent = (  # perhaps of older redaction rules
+        [one._replace(title=cleaned_task(one.title, mode)) for one in some] for some in (found, failures, frequent)
+    )
     unconfirmed = ask("error list", state="sighted", limit=_WAITING).fields
     return {
         "conversations": _conversations(found)[:_CONVERSATIONS],

@@ -8,7 +8,9 @@ from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, failure, 
 from ctxrank.extensions.bazinga.records.views import VIEWS
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError, refused_by_system
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records import reasoning, skill_outputs, strategies
+from ctxrank.indexer.records.older_rules import cleaned_page
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.records.skill_evidence import check_evidence
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -83,14 +85,22 @@ def get_reasoning(call: BazingaCall) -> list[Json] | None:
     one_of("phase", phase, reasoning.PHASES)
     is_json = _is_json(call, "prompt-summary")
     group = call.get("--group_id") or None
-    entries = reasoning.list_reasoning(
-        call.store.primary, call["session"], group=group, agent=call.get("--agent_type") or None, phase=phase,
-        session_wide_only=_is_global(group), limit=call.number("--limit", 50),
-    )  # fmt: skip
+    entries = _entries(
+        call, group, agent=call.get("--agent_type") or None, phase=phase, limit=call.number("--limit", 50)
+    )
     if is_json:
         return [_entry_json(entry) for entry in entries]
     call.write(_summary(entries) + "\n")
     return None
+
+
+def _entries(call: BazingaCall, group: str | None, **asked: Any) -> list[reasoning.ReasoningEntry]:
+    """Entries of the session, as today's redaction rules leave them."""
+    is_global = group is not None and group.strip().lower() == _GLOBAL
+    found = reasoning.list_reasoning(
+        call.store.primary, call["session"], group=group, session_wide_only=is_global, **asked
+    )
+    return cleaned_page(call.store, "reasoning", found)
 
 
 def _is_json(call: BazingaCall, other: str) -> bool:
@@ -98,10 +108,6 @@ def _is_json(call: BazingaCall, other: str) -> bool:
     if format_ not in (None, "json", other):
         raise UsageError(f"--format must be 'json' or '{other}', got {format_!a}.")
     return format_ != other
-
-
-def _is_global(group: str | None) -> bool:
-    return group is not None and group.strip().lower() == _GLOBAL
 
 
 def _entry_json(entry: reasoning.ReasoningEntry) -> Json:
@@ -140,10 +146,7 @@ def _summary(entries: list[reasoning.ReasoningEntry]) -> str:
 def reasoning_timeline(call: BazingaCall) -> list[Json] | None:
     """Entries of a session in the order they were saved."""
     is_json = _is_json(call, "markdown")
-    group = call.get("--group_id") or None
-    entries = reasoning.list_reasoning(
-        call.store.primary, call["session"], group=group, session_wide_only=_is_global(group), oldest_first=True
-    )
+    entries = _entries(call, call.get("--group_id") or None, oldest_first=True)
     if not is_json:
         call.write(_timeline(entries) + "\n")
         return None
@@ -279,9 +282,16 @@ def save_skill_output(call: BazingaCall) -> None:
 
 def get_skill_output(call: BazingaCall) -> None:
     """What a skill reported last, or null."""
-    session, skill = call.positionals[:2]
-    found = skill_outputs.list_skill_outputs(call.store.primary, session, skill, agent=call.get("--agent"), limit=1)
+    found = _outputs(call, 1)
     call.answer(json.loads(found[0].output) if found else None)
+
+
+def _outputs(call: BazingaCall, limit: int = -1) -> list[skill_outputs.StoredSkillOutput]:
+    """What a skill reported, the newest first, as today's redaction rules leave it."""
+    session, skill = call.positionals[:2]
+    agent = call.get("--agent")
+    found = skill_outputs.list_skill_outputs(call.store.primary, session, skill, agent=agent, limit=limit)
+    return cleaned_page(call.store, "skill", found)
 
 
 get_latest_skill_output = get_skill_output  # the name that was promised and never made
@@ -289,8 +299,6 @@ get_latest_skill_output = get_skill_output  # the name that was promised and nev
 
 def get_skill_output_all(call: BazingaCall) -> list[Json]:
     """Everything a skill reported, the newest first."""
-    session, skill = call.positionals[:2]
-    found = skill_outputs.list_skill_outputs(call.store.primary, session, skill, agent=call.get("--agent"))
     return [
         {
             "iteration": output.iteration,
@@ -299,7 +307,7 @@ def get_skill_output_all(call: BazingaCall) -> list[Json]:
             "timestamp": text_moment(output.created_at),
             "output_data": json.loads(output.output),
         }
-        for output in found
+        for output in _outputs(call)
     ]
 
 

@@ -28,7 +28,7 @@ def query(call: BazingaCall) -> list[Json]:
         is_done.release()
     if found.is_cut:
         call.complain(f"Only the first {len(found.rows):,} rows are shown: narrow the query, or give it a LIMIT.")
-    return found.as_objects()
+    return call.shown(found)
 
 
 def _give_up_after(is_done: "_thread.LockType", seconds: float) -> None:

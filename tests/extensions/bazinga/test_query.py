@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from bazinga_project import SESSION, Project, bazinga
+from older_rules import leave_token
 from tables import each_row
 
 from ctxrank.extensions.bazinga.records import views
@@ -265,3 +266,21 @@ def test_an_infinite_number_is_null(project: Project) -> None:
 def test_a_number_that_json_has_not_is_stored_as_null(project: Project) -> None:
     made = project.json("create-session", "other", "simple", "Work", "--metadata", '{"a": [1e999, NaN, 2]}')
     assert made["metadata"] == '{"a": [null, null, 2]}'
+
+
+_SHOWING = (
+    "get-context-packages S global developer 9", "get-reasoning S", "get-reasoning S --format prompt-summary",
+    "reasoning-timeline S", "reasoning-timeline S --format markdown", "get-skill-output S lint",
+    "get-skill-output-all S lint", "get-error-patterns default --min_confidence 0", "get-strategies default",
+    "dashboard-snapshot S",
+)  # fmt: skip
+
+
+def test_no_command_shows_what_older_rules_have_left(tmp_path: Path) -> None:
+    token = leave_token(tmp_path)
+    commands = [command.split() for command in _SHOWING] + [["query", f"SELECT * FROM {table}"] for table in VIEWS]
+    said = {" ".join(words): bazinga("--project-root", str(tmp_path), *words) for words in commands}
+    assert [(words, answer) for words, answer in said.items() if answer.code or token in answer.out] == []
+    assert sum("_REDACTED" in answer.out for answer in said.values()) > len(_SHOWING)
+    (row,) = said["query SELECT * FROM skill_outputs"].json()
+    assert json.loads(row["output_data"])["said"].startswith("the ")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from builders import make_store
+from older_rules import leave_token
 
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
@@ -202,3 +203,9 @@ run(["mcp"])
     )
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
     assert done.stderr == "noise ''\n"
+
+
+def test_a_package_is_listed_without_what_older_rules_have_left(tmp_path: Path) -> None:
+    token = leave_token(tmp_path)
+    listed = str(Served(Call(db=str(tmp_path / ".ctxrank")), "mcp-test").list_resources({}))
+    assert token not in listed and "_REDACTED" in listed

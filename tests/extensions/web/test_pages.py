@@ -11,6 +11,7 @@ import pytest
 from builders import copy_store, make_store, save
 from exported import bring, exported_bytes, uuid_of
 from linked_builders import copy_fixture
+from older_rules import leave_token
 from runner_events import Runner
 from tables import each_row
 
@@ -585,3 +586,11 @@ def test_a_store_of_one_document_is_said_to_have_one(tmp_path: Path) -> None:
         found = served(store.location.primary)
     with found.browser:
         assert "1 document, index up to date" in _get(found, "/").text
+
+
+def test_the_first_page_shows_nothing_that_older_rules_have_left(tmp_path: Path) -> None:
+    token = leave_token(tmp_path)
+    found = served(str(tmp_path / ".ctxrank/ctxrank.db"))
+    with found.browser:
+        text = _get(found, "/").text
+    assert token not in text and "_REDACTED" in text
