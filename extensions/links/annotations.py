@@ -126,19 +126,20 @@ def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] =
     for first in range(0, len(wanted), _CHUNK_FILES):
         with Root(tree.folder) as root:
             drafts = [
-                (file.path, file.stamp(now_us()), find_annotations(file.path, _code(root, file.path)))
+                (file.path, file.stamp(now_us()), text)
                 for file in wanted[first : first + _CHUNK_FILES]
+                if (text := _code(root, file.path)) is not None
             ]
         with store.write() as change:
             number = make_tree_id(change, tree)
-            for path, stamp, annotations in drafts:
+            for path, stamp, text in drafts:
                 _remove_file(change, number, path)
                 file_id = rows.insert(
                     change.connection, "annotated_files", {"tree_id": number, "path": path, **stamp._asdict()}
                 )
                 change.connection.executemany(
                     "INSERT INTO annotations (file_id, line, tag, name, part) VALUES (?, ?, ?, ?, ?)",
-                    [(file_id, one.line, one.tag, one.id, one.part) for one in annotations],
+                    [(file_id, one.line, one.tag, one.id, one.part) for one in find_annotations(path, text)],
                 )
     if gone:
         with store.write() as change:
@@ -147,12 +148,12 @@ def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] =
     return [file.path for file in files], len(wanted)
 
 
-def _code(root: Root, path: str) -> str:
-    """A file's text, or '' for one that holds no annotation, is no text or cannot be read."""
+def _code(root: Root, path: str) -> str | None:
+    """A file's text, '' for one that holds no annotation or is no text; None where it cannot be read now."""
     try:
         data = root.read(path, MAX_FILE_BYTES)
     except OSError:
-        return ""
+        return None
     is_code = any(b"@" + tag.encode() in data for tag in TAGS) and b"\0" not in data[:8192]
     return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n") if is_code else ""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from ctxrank.extensions.links.annotations import sync_annotations
 from ctxrank.extensions.links.config import SEVERITIES, LinkedConfig, load_linked_config
-from ctxrank.extensions.links.globs import GlobTable, covered, matches
+from ctxrank.extensions.links.globs import GlobTable, covered, matches, overlap
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.store import tree_id
 from ctxrank.extensions.links.sync import sync_tree
@@ -154,8 +154,8 @@ def _missing_links(world: _World) -> Iterator[LinkFinding]:
     for spec in world.current("spec"):
         said = {link.id for link in spec.links}
         for path in spec.globs:
-            for scope, norm in (scopes[place] for place in table.overlapping(path)):
-                if norm not in said:
+            for scope, norm in (scopes[place] for place in table.near(path)):
+                if norm not in said and overlap(scope, path):
                     said.add(norm)
                     message = f"the scope '{scope}' of {norm} covers '{path}', and {spec.id} does not link to it"
                     yield _found(spec.path, "missing-link", message)

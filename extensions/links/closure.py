@@ -16,7 +16,7 @@ decisions, transitive decisions; T2 after T1, in the same order of types.
 
 from collections.abc import Iterable, Iterator
 
-from ctxrank.extensions.links.globs import GlobTable, matches
+from ctxrank.extensions.links.globs import GlobTable, matches, overlap
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -157,7 +157,7 @@ def _governing(
             files.setdefault(annotation.path, owner)
     taken = set(found)
     table = GlobTable(globs)
-    owners = list(globs.values())
+    owners = list(globs.items())
     by_pattern: list[ReachedArtifact] = []
     for node in graph.nodes.values():
         if node.globs_json == "[]" or node.id in taken or node.is_retired or node.type not in ("spec", "norm"):
@@ -181,14 +181,14 @@ def _governing(
 
 
 def _overlapping(
-    node: Node, globs: GlobTable, owners: list[ReachedArtifact], files: dict[str, ReachedArtifact]
+    node: Node, table: GlobTable, owners: list[tuple[str, ReachedArtifact]], files: dict[str, ReachedArtifact]
 ) -> tuple[str, ReachedArtifact] | None:
     """The node's first pattern that governs the specs' code, and the first spec whose code it is."""
     for glob in node.globs:
-        places = list(globs.overlapping(glob))
-        if places:
-            return glob, owners[min(places)]
-        owner = next((spec for path, spec in files.items() if matches(glob, path)), None)
+        near = (owners[place] for place in sorted(table.near(glob)))
+        owner = next((spec for other, spec in near if overlap(glob, other)), None) or next(
+            (spec for path, spec in files.items() if matches(glob, path)), None
+        )
         if owner is not None:
             return glob, owner
     return None

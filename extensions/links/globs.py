@@ -22,6 +22,7 @@ from itertools import islice, takewhile
 from ctxrank.indexer.store.facets import without_dots
 
 MAX_PATTERN_CHARS = 1000  # whether two overlap takes as long as the product of their lengths
+MAX_PATTERNS = 200  # of an artifact: those of two may each be compared with each
 MAX_ALTERNATIVES = 64  # braces multiply; what is beyond matches literally
 _WILD = re.compile(r"[*?\[{]")
 
@@ -55,24 +56,22 @@ def fixed_prefix(glob: str) -> str:
 
 
 class GlobTable:
-    """Patterns by what they begin with, so that those that could meet one pattern are found without asking all."""
+    """Patterns by what they begin with, so that those that may overlap one are found without asking all."""
 
     def __init__(self, globs: Iterable[str]) -> None:
-        self._by_prefix: dict[str, list[tuple[str, int]]] = {}
+        self._by_prefix: dict[str, list[int]] = {}
         for place, glob in enumerate(globs):
-            self._by_prefix.setdefault(fixed_prefix(glob), []).append((glob, place))
+            self._by_prefix.setdefault(fixed_prefix(glob), []).append(place)
         self._prefixes = sorted(self._by_prefix)
 
-    def overlapping(self, glob: str) -> Iterator[int]:
-        """The places of the patterns that could match a path that this one matches."""
+    def near(self, glob: str) -> Iterator[int]:
+        """The places of the patterns that begin as this one does: no other overlaps it."""
         mine = fixed_prefix(glob)
         shorter = [mine[:length] for length in range(len(mine)) if mine[:length] in self._by_prefix]
         start = bisect_left(self._prefixes, mine)
         longer = takewhile(lambda prefix: prefix.startswith(mine), islice(self._prefixes, start, None))
         for prefix in (*shorter, *longer):
-            for other, place in self._by_prefix[prefix]:
-                if overlap(glob, other):
-                    yield place
+            yield from self._by_prefix[prefix]
 
 
 def covered(glob: str, paths: Sequence[str]) -> Iterator[str]:

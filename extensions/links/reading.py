@@ -7,7 +7,7 @@ line, and what can be read of the artifact stays.
 import re
 
 from ctxrank.extensions.links.artifact import FOLDER, ID, IDENTITY_ID, LINK_KINDS, TYPES, Link, LinkedArtifact
-from ctxrank.extensions.links.globs import MAX_PATTERN_CHARS
+from ctxrank.extensions.links.globs import MAX_PATTERN_CHARS, MAX_PATTERNS
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.text.frontmatter import Problem, read_frontmatter
 from ctxrank.indexer.text.lines import one_line
@@ -63,6 +63,10 @@ def parse_artifact(path: str, text: str) -> LinkedArtifact:
         problems += (Problem("missing-required-field", 1, f"'{name}' is missing") for name in lacking)
     successor = re.search(ID, reader.text("superseded_by"))
     globs = (type_ == "norm" and reader.items("scope")) or reader.items("paths")
+    if len(globs) > MAX_PATTERNS:
+        message = f"the patterns from here on are left out: there may be {MAX_PATTERNS:,}"
+        problems.append(Problem("malformed-frontmatter", globs[MAX_PATTERNS][1], message))
+        del globs[MAX_PATTERNS:]
     for glob, line in globs:
         if len(glob) > MAX_PATTERN_CHARS:
             message = f"a pattern of {len(glob):,} characters is left out: it may have {MAX_PATTERN_CHARS:,}"

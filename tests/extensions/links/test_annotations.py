@@ -1,8 +1,10 @@
 """Annotations in code: every kind of comment, kept by line, read again only where a file changed."""
 
+import errno
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from builders import make_store, write_file
@@ -12,6 +14,7 @@ from tables import each_row
 from ctxrank.extensions.links import annotations
 from ctxrank.extensions.links.annotations import find_annotations, sync_annotations
 from ctxrank.extensions.links.store import Annotation, stored_annotations, tree_id
+from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.files.walk import Unreadable
 from ctxrank.indexer.store.store import Store
 
@@ -95,6 +98,21 @@ def test_binary_and_broken_files_are_passed_over(store: Store, tmp_path: Path) -
     sync_annotations(store, tree_of(store))
     assert ("src/b.py", 1, "SPEC-B-1") in stored(store)
     assert not [one for one in stored(store) if one[0] == "src/a.bin"]
+
+
+def test_a_file_that_cannot_be_read_keeps_its_annotations_and_is_read_later(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counted as read, with none: what was there came back only when the file changed."""
+    sync_annotations(store, tree_of(store))
+    before = stored(store)
+    age(write_file(store, "src/billing/currency/rates.ts", "// @spec SPEC-LAYOUT-001\n"), seconds=50)
+    with monkeypatch.context() as patch:
+        patch.setattr(Root, "read", Mock(side_effect=PermissionError(errno.EACCES, "Permission denied")))
+        sync_annotations(store, tree_of(store))
+    assert stored(store) == before != []
+    sync_annotations(store, tree_of(store))
+    assert ("src/billing/currency/rates.ts", 1, "SPEC-LAYOUT-001") in stored(store)
 
 
 def test_what_cannot_be_looked_at_now_keeps_its_annotations(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

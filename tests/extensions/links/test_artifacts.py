@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.extensions.links.artifact import Link, LinkedArtifact, first_section, level_texts, safe
+from ctxrank.extensions.links.globs import MAX_PATTERNS
 from ctxrank.extensions.links.graph import Node
 from ctxrank.extensions.links.reading import parse_artifact
 
@@ -126,6 +127,14 @@ def test_a_line_that_looks_like_a_header_is_escaped(line: str) -> None:
 
 def test_a_heading_underlined_in_markdown_stays() -> None:
     assert safe("Title\n=====\n") == "Title\n=====\n"
+
+
+def test_more_patterns_than_an_artifact_may_have_are_reported_and_left_out() -> None:
+    """Those of two artifacts may each be compared with each."""
+    text = "---\nid: SPEC-A-1\nstatus: current\ntitle: T\npaths:\n" + "  - '*/a'\n" * (MAX_PATTERNS + 5) + "---\n"
+    read = parse_artifact(".contextia/system/specs/a.md", text)
+    assert len(read.globs) == MAX_PATTERNS
+    assert [(one.rule, one.line) for one in read.problems] == [("malformed-frontmatter", 6 + MAX_PATTERNS)]
 
 
 def test_a_pattern_that_is_too_long_is_reported_and_left_out() -> None:

@@ -231,7 +231,7 @@ def _parts() -> Iterator[str]:
         yield f"{glob}: {[path for path in _PATHS if matches(glob, path)]} {[*covered(glob, sorted(_PATHS))]}"
         others = [other for other in _GLOBS if overlap(glob, other)]
         yield f"   {fixed_prefix(glob)!r} {not set('*?[{') & set(glob)} {sqlite_globs(glob)} {others}"
-        yield f"   {[*GlobTable(_GLOBS).overlapping(glob)]}"
+        yield f"   {[at for at in GlobTable(_GLOBS).near(glob) if overlap(glob, _GLOBS[at])]}"
     for front in _FRONT:
         yield f"{front!r}: {tuple(read_frontmatter(front))}"
     for model in _MODELS:
