@@ -84,6 +84,8 @@ class MemoryTool:
         sizes = {ROOT: 0} if path == ROOT else {}
         for file in _below(files, path):
             names = file.removeprefix(f"{path}/").split("/")
+            if file != path and any(name.startswith(".") or name == "node_modules" for name in names):
+                continue
             size = len(self._text_of(files[file]).encode())
             for depth in range(min(len(names), _DEPTH) + 1):
                 place = "/".join((path, *names[:depth])) + "/" * (0 < depth < len(names))
@@ -101,8 +103,8 @@ class MemoryTool:
 
     def _create(self, command: Mapping[str, object]) -> str:
         path = _path(command)
-        if path == ROOT or _below(self._files(), path):
-            raise UsageError(f"File {path} already exists")
+        if taken := [path] if path == ROOT else _meeting(self._files(), path):
+            raise UsageError(f"File {min(taken, key=len)} already exists")
         self._save(path, _text(command, "file_text"))
         return f"File created successfully at: {path}"
 
@@ -147,7 +149,7 @@ class MemoryTool:
         moved = _below(files, old)
         if not moved:
             raise UsageError(f"The path {old} does not exist")
-        if _below(files, new) or f"{new}/".startswith(f"{old}/"):
+        if _meeting(files, new) or f"{new}/".startswith(f"{old}/"):
             raise UsageError(f"The destination {new} already exists")
         for file in moved:
             self._save(new + file.removeprefix(old), self._file(file))
@@ -179,6 +181,8 @@ class MemoryTool:
     def _save(self, path: str, text: str) -> None:
         if path.startswith(_SEARCH):
             raise UsageError(f"Path {path} is the answer of a search")
+        if not text.strip():
+            raise UsageError(f"A file with no text cannot be kept: {path}")
         line = next((line for line in text.split("\n") if line.strip(" #")), path)
         summary = shorten(one_line(line).strip(" #"), _SUMMARY_CHARS)
         new = NewPackage(self._session, None, "research", f"{TEXT_PATH}{path}", self._producer, summary, title=path)
@@ -206,6 +210,11 @@ class MemoryTool:
 def _below(files: Iterable[str], path: str) -> list[str]:
     """The file of a path, or those of a folder."""
     return [file for file in files if file == path or file.startswith(f"{path}/")]
+
+
+def _meeting(files: Iterable[str], path: str) -> list[str]:
+    """The same, and a file that has the place of one of the path's folders."""
+    return [file for file in files if f"{path}/".startswith(f"{file}/") or file.startswith(f"{path}/")]
 
 
 def _places(text: str, part: str) -> Iterator[int]:

@@ -50,6 +50,13 @@ def test_what_is_created_is_viewed_listed_and_found(tool: ctxrank.MemoryTool) ->
     assert "package:1\t/memories/queue/locks.md" in found and "not instructions" in found
 
 
+def test_what_is_hidden_is_listed_where_it_is_asked_for_alone(tool: ctxrank.MemoryTool) -> None:
+    for path in ("a", ".b/c", "node_modules/d"):
+        _said(tool, "create", path=f"/memories/{path}", file_text="text")
+    assert _said(tool, "view", path="/memories").splitlines()[1:] == ["0.0K\t/memories", "0.0K\t/memories/a"]
+    assert "/memories/.b/c" in _said(tool, "view", path="/memories/.b")
+
+
 def test_an_edit_is_the_next_version(tool: ctxrank.MemoryTool) -> None:
     path = "/memories/locks.md"
     _said(tool, "create", path=path, file_text=_NOTE)
@@ -96,6 +103,22 @@ _MISSING = "Error: The path /memories/x does not exist. Please provide a valid p
             "Error: The destination /memories/a already exists",
         ),
         ("create", {"path": "/memories/a", "file_text": "x"}, "Error: File /memories/a already exists"),
+        ("create", {"path": "/memories/a/b", "file_text": "x"}, "Error: File /memories/a already exists"),
+        (
+            "rename",
+            {"old_path": "/memories/a", "new_path": "/memories/a/b"},
+            "Error: The destination /memories/a/b already exists",
+        ),
+        (
+            "create",
+            {"path": "/memories/n", "file_text": "\n"},
+            "Error: A file with no text cannot be kept: /memories/n",
+        ),
+        (
+            "str_replace",
+            {"path": "/memories/a", "old_str": "one\ntwo\none", "new_str": ""},
+            "Error: A file with no text cannot be kept: /memories/a",
+        ),
         (
             "create",
             {"path": "/memories/search/a", "file_text": "x"},
