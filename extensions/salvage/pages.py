@@ -13,6 +13,7 @@ import struct
 from collections.abc import Collection, Iterator
 from enum import IntEnum
 
+from ctxrank.indexer.fulltext.varint import varint
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import WIPED
 
@@ -147,10 +148,10 @@ class PageFile:
     def _record(self, number: int, offset: int, kind: PageKind) -> Record:
         page = self._page(number)
         at = offset + 4 * (kind is PageKind.INDEX_INTERIOR)
-        length, at = _varint(page, at)
+        length, at = varint(page, at)
         rowid = 0
         if kind is PageKind.TABLE_LEAF:
-            rowid, at = _varint(page, at)
+            rowid, at = varint(page, at)
         local = self._local_bytes(length, kind)
         if at + local > self._usable or length > len(self._bytes):
             raise UnreadablePage(f"a row on page {number} is longer than its page")
@@ -193,22 +194,11 @@ def _header_at(number: int) -> int:
     return _FILE_HEADER_BYTES if number == 1 else 0
 
 
-def _varint(page: bytes, at: int) -> tuple[int, int]:
-    """(value, where it ends): seven bits a byte, all eight of a ninth."""
-    value = 0
-    for place in range(at, at + 8):
-        byte = page[place]
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            return value, place + 1
-    return value << 8 | page[at + 8], at + 9
-
-
 def _decoded(payload: bytes, number: int) -> tuple[Value, ...]:
-    header_end, at = _varint(payload, 0)
+    header_end, at = varint(payload, 0)
     types: list[int] = []
     while at < header_end:
-        serial, at = _varint(payload, at)
+        serial, at = varint(payload, at)
         types.append(serial)
     values: list[Value] = []
     for serial in types:

@@ -97,6 +97,7 @@ def _adopt(file: PageFile, tables: Collection[TableLayout], trees: dict[str, Tre
     unclaimed: list[int] = []
     if not damaged:
         return unclaimed
+    adopted: dict[str, list[int]] = {}
     for number in range(2, file.count + 1):
         if number in taken:
             continue
@@ -115,10 +116,11 @@ def _adopt(file: PageFile, tables: Collection[TableLayout], trees: dict[str, Tre
                 table for table in fitting if all(len(record.values) == len(table.columns) for record in records)
             ]
         if len(fitting) == 1 and records:
-            tree = trees[fitting[0].name]
-            trees[fitting[0].name] = tree._replace(pages=(*tree.pages, number))
+            adopted.setdefault(fitting[0].name, []).append(number)
         elif of_rowids and not all(map(_is_of_the_schema, records)):
             unclaimed.append(number)  # the entries of an index whose pages are lost are in its table as well
+    for name, pages in adopted.items():
+        trees[name] = trees[name]._replace(pages=(*trees[name].pages, *pages))
     return unclaimed
 
 
