@@ -9,6 +9,7 @@ UTC too. Texts stay as they are: they are redacted where lines come in.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -122,6 +123,7 @@ _TTL_DAYS = 90
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _END_OF_TIME = 1 << 63
+_ID = re.compile("[0-9]{1,18}")
 
 Fields = dict[str, object]
 
@@ -323,7 +325,7 @@ def _package_ids(references: Value) -> list[int]:
     """The ids in a JSON list of package ids; what is none says nothing."""
     value = _json(references)
     items: list[object] = list(value) if is_list(value) else []
-    return [int(item) for item in items if isinstance(item, int | str) and str(item).isdecimal()]
+    return [int(item) for item in items if isinstance(item, int | str) and _ID.fullmatch(str(item))]
 
 
 def _scope(scope: Value, group: Value) -> str:

@@ -104,7 +104,7 @@ def test_a_group_keeps_what_has_no_column_here_and_refers_to_our_packages(store:
     db.add_session()
     db.insert(
         "task_groups", id="AUTH", session_id=SESSION, name="Sign-in", status="merging", complexity=7,
-        feature_branch="feature/auth", context_references="[1, 99]",
+        feature_branch="feature/auth", context_references=f'[1, 99, "{"9" * 5000}"]',
     )  # fmt: skip
     db.add_package(1)
     import_bazinga(store, db.path)
