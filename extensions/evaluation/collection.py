@@ -13,6 +13,7 @@ what the product would make of it:
     ids such as D1:3 and D1:4       passages of D1: what is asked for are the parts, and not the whole
 """
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -122,6 +123,8 @@ def _grades(folder: str) -> dict[str, dict[str, float]]:
         cells = text.rstrip("\r\n").split("\t")
         try:
             query, document, grade = cells[0], cells[1], float(cells[2])
+            if not math.isfinite(grade):
+                raise ValueError("no number")
         except (IndexError, ValueError) as error:
             if number == 1:
                 continue  # names of the columns

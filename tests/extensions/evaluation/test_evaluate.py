@@ -153,6 +153,7 @@ def test_a_query_is_asked_as_typed_and_as_plain_words(tmp_path: Path) -> None:
         ("corpus.jsonl", '{"_id": "a", "text": 1.5}\n', "'text'"),
         ("corpus.jsonl", '{"_id": "a", "text": "x"}\n{"_id": "a", "text": "y"}\n', "twice"),
         ("qrels.tsv", "q1\ta\t1\nq1 a\n", "qrels.tsv:2"),
+        ("qrels.tsv", "q1\ta\t1\nq1\ta\tinf\n", "qrels.tsv:2"),
         ("qrels.tsv", "other\ta\t1\n", "No query"),
     ],
 )
