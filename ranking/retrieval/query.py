@@ -206,17 +206,21 @@ def parse_query(text: str) -> Query:
 
 
 def bounded_text(text: str) -> str:
-    """What is asked of a text: all of it, or the beginning and the end of one that has more than a question can use."""
+    """What is asked of a text: all that a person sees of it, or the beginning and the end where that is too much."""
+    if "\x1b" in text:
+        from ctxrank.indexer.text.escapes import without_escapes  # noqa: PLC0415  start-up: only pasted output has them
+
+        text = without_escapes(text)
     if len(text) <= MAX_QUERY_CHARS:
         return text
     half = MAX_QUERY_CHARS // 2
     return " ".join((*text[:half].rsplit(maxsplit=1)[:1], *text[-half:].split(maxsplit=1)[-1:]))  # of blanks nothing
 
 
-def plain_query(text: str, max_words: int = -1) -> Query:
+def plain_query(text: str, max_words: int = MAX_QUERY_CHARS) -> Query:
     """A text of any length as words alone: nothing in a description is a filter, an exclusion or a must."""
     words = searchable(bounded_text(text)).split(maxsplit=max_words)
-    return Query(tuple(Term(word) for word in words[: max_words if max_words > 0 else None]))
+    return Query(tuple(Term(word) for word in words[:max_words]))
 
 
 def is_pasted(text: str) -> bool:
@@ -262,5 +266,4 @@ def _closing_quote(text: str, at: int) -> int:
 
 
 def _quoted(text: str) -> str:
-    doubled = text.replace('"', '""')
-    return f'"{doubled}"'
+    return '"' + text.replace('"', '""') + '"'

@@ -77,8 +77,7 @@ def search(
     config = config or load_config(store)  # it says which engine answers
     engine = engine or engine_of(store)
     length = len(request.text)
-    if length > MAX_QUERY_CHARS:
-        request = request._replace(text=bounded_text(request.text))
+    request = request._replace(text=bounded_text(request.text))
     query = query_of(request)
     filters = resolve_filters(store.primary, request, query)
     if length > MAX_QUERY_CHARS:

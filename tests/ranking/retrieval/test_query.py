@@ -253,7 +253,7 @@ def test_a_very_long_query_is_repeated_by_its_beginning_and_a_long_word_too() ->
     assert (shown_word("w" * 64), shown_word("w" * 65)) == ("w" * 64, f"{'w' * 63}…")
 
 
-@each_row("most, count", [(-1, 5), (1, 1), (4, 4), (5, 5), (6, 5)])
+@each_row("most, count", [(0, 0), (1, 1), (4, 4), (5, 5), (6, 5)])
 def test_of_a_description_as_many_words_are_taken_as_there_may_be(most: int, count: int) -> None:
     words = ["one", "-two", '"three', "kind:four", "five*"]
     assert [str(term) for term in plain_query(" ".join(words), most).terms] == words[:count]

@@ -319,6 +319,8 @@ def test_what_was_pasted_is_words_and_what_is_long_is_not_repeated(small: Store)
     assert _files(small, text)[0] == "locks.md"
     lines = "locked\n-database"
     assert found(small, lines).hits and not found(small, lines, is_syntax=True).hits
+    coloured = found(small, "\x1b[31mlocked\x1b[0m \x1b[1mkind:package\x1b[0m")
+    assert coloured.hits and coloured.query == "locked kind:package" and not coloured.unknown
     long = found(small, "\n".join(["locked"] * 400_000))
     assert long.hits and len(long.query) < 500
 
