@@ -21,6 +21,13 @@ from ctxrank.ranking.context.assembly.order import DELIVERED
 from ctxrank.ranking.context.assembly.shapes import SECTIONS
 from ctxrank.ranking.context.section import Why, named_section
 
+_RULES = {
+    "package": "it was not a candidate of this assembly",
+    "artifact": "it is none of the best files for the task, or too little of the task is in it",
+    "error": f"at most {memory.MAX_PATTERNS}: of the failure; without one, confirmed three times, the task's first",
+    "strategy": f"at most {memory.MAX_STRATEGIES} that fit are shown, the most helpful first",
+}
+
 
 class _Document(NamedTuple):
     """What the store knows of a document that decides whether a block may hold it."""
@@ -79,14 +86,14 @@ def _why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> Itera
         return
     reasons = [reason for holds, reason in _facts(found, receipt) if holds]
     yield from reasons
-    if found.kind != "package" or not reasons:
+    if found.kind == "reasoning" or not reasons:
         yield _rule(store, found.kind, receipt)
 
 
 def _facts(found: _Document, receipt: Receipt) -> tuple[tuple[bool, str], ...]:
     """What may keep a document out: whether it holds, and the reason that it then is."""
     reach, group = receipt.inputs.get("reach", "group"), receipt.inputs.get("group")
-    is_package, is_wide = found.kind == "package", reach == "project"
+    is_package = found.kind == "package"
     is_elsewhere = found.kind in ("package", "reasoning") and found.session != receipt.session
     is_of_other_group = not is_elsewhere and group is not None and found.group not in (None, group)
     is_of_other_group = is_of_other_group and (reach == "group" or not is_package)
@@ -98,7 +105,7 @@ def _facts(found: _Document, receipt: Receipt) -> tuple[tuple[bool, str], ...]:
     return (
         (found.created_at > receipt.created_at, f"it was saved after this assembly, at {format_us(found.created_at)}"),
         (found.superseded_by is not None, f"superseded by {public_id(PACKAGE, found.superseded_by or 0)}"),
-        (is_elsewhere, wide if is_package and is_wide else f"of another session, {found.session}{hint}"),
+        (is_elsewhere, wide if is_package and reach == "project" else f"of another session, {found.session}{hint}"),
         (is_of_other_project, f"of another project, {found.project}; this assembly was for {wanted}"),
         (is_of_other_group, f"of another group, {found.group}{group_hint}"),
         ("after" in receipt.inputs, f"this block has only what is new since receipt:{receipt.inputs.get('after')}"),
@@ -108,15 +115,10 @@ def _facts(found: _Document, receipt: Receipt) -> tuple[tuple[bool, str], ...]:
 def _rule(store: Store, kind: str, receipt: Receipt) -> str:
     """What a block holds of a kind of documents."""
     given, agent = receipt.inputs, receipt.agent
-    if kind == "package":
-        return "it was not a candidate of this assembly"
     if kind == "artifact" and (given.get("with_files") == "False" or given.get("files") == "off"):
         return "no files were asked for (--no-files, or block_files: off)"
-    if kind == "artifact":
-        return "it is none of the best files for the task, or too little of the task is in it"
-    if kind in ("error", "strategy"):
-        most = memory.MAX_PATTERNS if kind == "error" else memory.MAX_STRATEGIES
-        return f"at most {most} are shown, the most trusted first"
+    if kind in _RULES:
+        return _RULES[kind]
     if kind != "reasoning":
         return f"found by search alone: a block holds packages, files, reasoning, errors and strategies, no {kind}"
     if given.get("include_reasoning") == "False":
@@ -126,7 +128,6 @@ def _rule(store: Store, kind: str, receipt: Receipt) -> str:
         return f"{agent} gets no prior reasoning at iteration {receipt.iteration}: --reasoning asks for it"
     relevant = memory.relevant_agents(agent, team)
     handed = "" if relevant is None else f" of {', '.join(relevant)}"
-    phases = ", ".join(
-        memory.REASONING_LEVELS.get(given.get("reasoning_level", ""), memory.REASONING_LEVELS["medium"]).phases
-    )
+    levels = memory.REASONING_LEVELS
+    phases = ", ".join(levels.get(given.get("reasoning_level", ""), levels["medium"]).phases)
     return f"{agent} is handed the reasoning{handed} in {phases}: of each the newest"

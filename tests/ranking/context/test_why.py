@@ -59,18 +59,14 @@ def _reasons(store: Store, id_: str, **inputs: str) -> tuple[str, ...]:
         ("artifact:4", {}, ["it is none of the best files for the task, or too little of the task is in it"]),
         ("artifact:4", {"with_files": "False"}, ["no files were asked for (--no-files, or block_files: off)"]),
         ("artifact:4", {"files": "off"}, ["no files were asked for (--no-files, or block_files: off)"]),
-        ("error:1", {}, ["at most 3 are shown, the most trusted first"]),
         (
-            "error:2",
+            "error:1",
             {},
-            ["of another project, other; this assembly was for default", "at most 3 are shown, the most trusted first"],
+            ["at most 3: of the failure; without one, confirmed three times, the task's first"],
         ),
-        ("strategy:1", {}, ["at most 3 are shown, the most trusted first"]),
-        (
-            "strategy:2",
-            {},
-            ["of another project, other; this assembly was for default", "at most 3 are shown, the most trusted first"],
-        ),
+        ("error:2", {}, ["of another project, other; this assembly was for default"]),
+        ("strategy:1", {}, ["at most 3 that fit are shown, the most helpful first"]),
+        ("strategy:2", {}, ["of another project, other; this assembly was for default"]),
         ("reasoning:1", {"include_reasoning": "False"}, ["of another group, H", "no prior reasoning was asked for"]),
         ("reasoning:2", {"include_reasoning": "False"}, ["of another session, T", "no prior reasoning was asked for"]),
         (
