@@ -101,3 +101,5 @@ def test_a_group_is_described_with_its_commands(capsys: pytest.CaptureFixture[st
     assert run(["schema", "package"]) == 0
     names = ["save", "supersede", "consume"]
     assert list(json.loads(capsys.readouterr().out)["commands"]) == [f"package {name}" for name in names]
+    example = DECLARED["schema"].help.partition("Example: ctxrank ")[2]
+    assert run(example.split()) == 0
