@@ -345,7 +345,7 @@ class _Scan:
 
     def _note(self, change: Change, root: _Root, known: Artifact | None) -> None:
         """Keep what is stored of a file that is asked for, before it is replaced."""
-        if known is not None and root.is_main and known.path in self.stored:
+        if known and root.folder == self._project and known.path in self.stored:
             stamp = known.size_bytes, known.mtime_ns
             self.stored[known.path] = artifacts.stored_text(change.connection, known.path, stamp)
 

@@ -512,6 +512,20 @@ def test_each_checkout_is_told_of_its_own_files(store: Store, tmp_path: Path, mo
         assert [one.state for one in look_again(there, anchors(store))] == ["lost"]
 
 
+def test_a_run_of_a_worktree_knows_what_the_projects_files_were(store: Store, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text(".ctxrank\n")
+    commit_all(tmp_path, "first")
+    other = tmp_path.parent / f"{tmp_path.name}-other"
+    git(tmp_path, "worktree", "add", "-q", str(other))
+    index(store)
+    save(store, "`load` in src/config.py is slow")
+    (tmp_path / "src" / "config.py").write_text(CONFIG.replace("def load(path)", "def read(path)"))
+    with open_store(start=str(other)) as there:
+        index(there)
+    assert states(store) == [("load", "changed", "src/config.py", 4)]
+
+
 def test_a_finding_whose_code_is_gone_comes_after_the_others(store: Store, tmp_path: Path) -> None:
     save(store, "`load` in src/config.py is slow", "Loading is slow, first.")
     save(store, "`test` is slow: see Makefile", "Loading is slow, second.")
