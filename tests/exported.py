@@ -86,7 +86,7 @@ def bring(store: Store, data: bytes, *, is_accepted: bool = True) -> ImportRepor
     """Import a file of these bytes; all whose records it has are accepted first, as members of one team are."""
     if is_accepted:
         accept(store, data)
-    return import_jsonl(store, io.BytesIO(data))
+    return import_jsonl(store, io.BytesIO(data), is_accepted=is_accepted)
 
 
 def agree(store: Store) -> None:

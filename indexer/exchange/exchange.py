@@ -66,7 +66,8 @@ def import_jsonl(
     """Bring in an export from a binary file, which is read once from its current position.
 
     `from_origins` are the first digits of the uuids of the stores whose records are wanted, without any all. With
-    `is_accepted` the store that wrote the file is accepted first; those whose records it relays are not.
+    `is_accepted` the store that wrote the file is accepted first; those whose records it relays are not. An export of
+    this very store gives back what was lost only so.
     `progress` is called after each batch with how many bytes of how many are read, where that is known. Raises
     UsageError for a file that is no export or of another version (nothing is written then), LockedError.
     """
@@ -85,7 +86,7 @@ def import_jsonl(
         with store.write() as change:
             origin_code(change.connection, sender, is_wanted=True)
             decide(change, sender, "accepted", "import")
-    exchange = Exchange(store, sender, from_origins)
+    exchange = Exchange(store, sender, from_origins, is_accepted=is_accepted)
     exchange.bring(lines.records(), tell)
     if lines.end_counts is None:
         return exchange.finish(["The file has no end line: it is cut off, and what was behind the cut is missing."])
@@ -113,7 +114,15 @@ class Exchange:
     each kind.
     """
 
-    def __init__(self, store: Store, sender: str, wanted: Sequence[str] = (), door: OrderDoor = "file") -> None:
+    def __init__(
+        self,
+        store: Store,
+        sender: str,
+        wanted: Sequence[str] = (),
+        door: OrderDoor = "file",
+        *,
+        is_accepted: bool = False,
+    ) -> None:
         for digits in wanted:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
                 raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
@@ -125,6 +134,8 @@ class Exchange:
         self._wanted = tuple(map(digits_of, wanted))
         self._door: OrderDoor = door
         self._own = own_uuid(store.primary)
+        # Who sends a file is what the file says: our own records come back where a person says that it is ours.
+        self._is_ours = door != "file" or (is_accepted and sender == self._own)
         self._account = Account()
         self._imports: dict[str, LineImport] = {}
         self._origins: dict[str, Origin] = {}
@@ -163,7 +174,8 @@ class Exchange:
             state = origins.state_of(change.connection, uuid)
             if code and state == "asked" and self._door == "log":
                 decide(change, uuid, state := "accepted", "log")
-        self._origins[uuid] = Origin(uuid, code, uuid == self._sender, is_accepted=not code or state == "accepted")
+        is_accepted = state == "accepted" if code else self._is_ours
+        self._origins[uuid] = Origin(uuid, code, uuid == self._sender, is_accepted=is_accepted)
         self._bounds[uuid] = orders.Bound(self._store.primary, uuid, self._door)
         return self._origins[uuid]
 

@@ -12,7 +12,7 @@ from ctxrank.indexer.exchange.export import VERSION
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.merge import UNKNOWN, find_merged, make_merged, note_maker
-from ctxrank.indexer.exchange.register import Ledger, LineIdentity, Origin
+from ctxrank.indexer.exchange.register import COUNTED, Ledger, LineIdentity, Origin
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_group, is_session_wide, require_group, session_id_of
@@ -122,6 +122,7 @@ class Written(NamedTuple):
     is_joined: bool = False
 
 
+LOST_HERE = "this store made it, the file says, and lost it: '--accept' brings it back from an own export"
 # Writes a new row (the id is None) or over the row that it became before. A UsageError skips the row.
 Writer = Callable[[Change, Row, int | None], Written]
 _NEW, _UPDATED, _UNCHANGED = KindCount(1), KindCount(0, 1), KindCount(0, 0, 1)
@@ -183,6 +184,8 @@ class ImportRun:
         known = self.ledger.entry(kind, identity.key)
         if not self.ledger.is_news(known, identity.state):  # another import was faster
             return _UNCHANGED
+        if not (self.origin.may_add or kind in COUNTED):  # of these the writer knows whether they are here
+            return LOST_HERE
         try:
             written = write(change, row, None if known is None else known.target_id or None)
         except UsageError as error:

@@ -17,7 +17,7 @@ from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.hooks import Hooks
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.register import LineIdentity
-from ctxrank.indexer.exchange.run import ImportRun, Written
+from ctxrank.indexer.exchange.run import LOST_HERE, ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import read, revise
 from ctxrank.indexer.store import origins
@@ -153,6 +153,8 @@ class RecordImport:
         if row.of is None and number is not None:
             numbered = f"{kind.name} number"
             write_entry(change.connection, self.run.ledger.source, numbered, row.number, "", same or number)
+        if same is None and not origin.may_add:
+            raise UsageError(LOST_HERE)
         if same is None:
             unvouched = {} if origin.is_accepted or kind.name != "error" else _UNVOUCHED
             same = self._insert(change, row, values | unvouched, number)

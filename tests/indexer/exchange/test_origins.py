@@ -226,7 +226,7 @@ def test_a_failure_of_a_stranger_does_not_stand_before_the_last_one_here(anna: S
         for word, minutes in (("port", 1), ("walrus", 2))
     )
     own = {**exported(anna)[0], "seq": 99}
-    import_jsonl(anna, io.BytesIO(as_bytes(own, {"id": 1, "seq": 9, **ours})))
+    import_jsonl(anna, io.BytesIO(as_bytes(own, {"id": 1, "seq": 9, **ours})), is_accepted=True)
     bring(anna, export_of(theirs), is_accepted=False)
     assert last_failure(anna.primary, 1, 1, now=now_us()) == "ValueError: no port"
     bring(anna, export_of(theirs))
