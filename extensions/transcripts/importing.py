@@ -295,6 +295,7 @@ class _Importer:
                 sighting = Sighting(failure.signature, failure.unit, told.call.at_us, resolved_at)
                 pattern = pattern_of(change.connection, failure.signature, self._project)
                 sighted = see(change, session.id, group or 0, sighting, pattern)
+                is_new = sighted is not None
             if sighted is not None:
                 self._sightings.add(sighted)
         if is_new:

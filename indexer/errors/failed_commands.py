@@ -58,11 +58,12 @@ def remember(change: Change, failed: FailedCommand) -> None:
     """Keep a failure over the command's last one; the oldest go where there are many.
 
     The folder is kept as it was at the first failure since the last success: what fixed it began to change there.
+    A failure that was purged with its error is not kept.
     """
     connection = change.connection
     tree = dumps(failed.tree, ensure_ascii=True)
     known = recall(connection, failed.key, now=failed.failed_at)
-    if known is not None and known.unit == failed.unit:
+    if (known is not None and known.unit == failed.unit) or change.blocklist.holds("error", failed.unit):
         return
     connection.execute(
         """

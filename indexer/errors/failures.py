@@ -45,10 +45,10 @@ class SeenBefore(NamedTuple):
 
 def record_failure(
     store: Store, place: FailurePlace, sighting: Sighting, pattern_id: int | None, *, create_session: bool = False
-) -> int:
+) -> int | None:
     """Record that a failure was seen, and count it once more at the pattern that it is; returns the sighting's id.
 
-    Raises NotFoundError for an unknown session, UsageError for a bad name, LockedError.
+    There is none of a text that was purged. Raises NotFoundError for an unknown session, UsageError, LockedError.
     """
     from ctxrank.indexer.records.sessions import require_place  # noqa: PLC0415  start-up: a match needs none
 
@@ -66,8 +66,11 @@ def record_failure(
     return number
 
 
-def see(change: Change, session_id: int, group_id: int, sighting: Sighting, pattern_id: int | None) -> int:
-    """Write a sighting, and count it at the pattern that it is; group 0 is session-wide. Returns its id."""
+def see(change: Change, session_id: int, group_id: int, sighting: Sighting, pattern_id: int | None) -> int | None:
+    """Write a sighting, and count it at the pattern that it is; group 0 is session-wide. Returns its id.
+
+    What was purged with its error is counted, and not written again: None.
+    """
     signature = sighting.signature
     values: dict[str, rows.Value] = {
         "session_id": session_id,
@@ -83,6 +86,8 @@ def see(change: Change, session_id: int, group_id: int, sighting: Sighting, patt
     if pattern_id is not None:
         query = "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?"
         change.connection.execute(query, (sighting.seen_at, pattern_id))
+    if change.blocklist.holds("error", sighting.unit):
+        return None
     return rows.insert(change.connection, "error_sightings", values)
 
 

@@ -14,7 +14,7 @@ from ctxrank.indexer.exchange.register import COUNTED, source_of
 from ctxrank.indexer.privacy.erase import note_erasing
 from ctxrank.indexer.privacy.purge import PurgeReport, finish_forgetting, forget_numbers
 from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
-from ctxrank.indexer.store.blocklist import SESSION, Blocklist, block
+from ctxrank.indexer.store.blocklist import SESSION, Blocklist, block_here
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origins_of
 from ctxrank.indexer.store.store import Store
@@ -36,8 +36,7 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
         counts = {name: len(ids) for name, ids in (numbers | counted).items() if ids}
         return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
     with store.write() as change:  # first of all it may not come in again
-        kept_out = block(change.connection, SESSION, [_blocked_name(uuid)])
-        change.connection.execute("DELETE FROM record_log WHERE kind = 'forget' AND number = ?", (kept_out[0],))
+        kept_out = block_here(change.connection, SESSION, [_blocked_name(uuid)])
         # Its counts are taken out of what all stores have; what nobody else counted goes.
         lonely = {
             kind: [one for one in numbers if not merge.uncount(change, KINDS[kind], one, code)]

@@ -34,7 +34,7 @@ from ctxrank.indexer.privacy.removal import (
     unchecked_references,
 )
 from ctxrank.indexer.records.sessions import find_session
-from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, and_above, block, same_text
+from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, and_above, block, block_here, same_text
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, require_value
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.facets import id_list
@@ -234,12 +234,12 @@ def _plan_path(primary: apsw.Connection, plan: Plan, path: str) -> None:
 
 def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
     require_owners(store.primary, "purge")
-    _plan_the_same(store.primary, plan)
+    failures = _plan_the_same(store.primary, plan)
     counts = _counts(plan)
     if is_dry_run:
         return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
-        numbers = _remove(change, plan, HERE)
+        numbers = [*_remove(change, plan, HERE), *block_here(change.connection, "error", failures)]
         for kind, ids in plan.rows.items():
             # Not again from an export of this store; what others made every store has to forget.
             if kind != SESSION:
@@ -248,19 +248,15 @@ def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
     return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
 
 
-def _plan_the_same(primary: apsw.Connection, plan: Plan) -> None:
-    """Add the rows that repeat a text of what goes, and the texts that go on the blocklist."""
-    reasoning, errors = id_list(plan.rows["reasoning"]), id_list(plan.rows["error"])
+def _plan_the_same(primary: apsw.Connection, plan: Plan) -> list[str]:
+    """Add the rows that repeat a text of what goes, and the texts that go on the blocklist; returns the failures that
+    were a purged error. That they are not seen again is for this store alone: others may have met the same.
+    """
     query = f"""
         SELECT DISTINCT s.id FROM strategies AS s JOIN reasoning AS r ON instr(r.content, s.insight) > 0
          WHERE s.insight <> '' AND r.id {AMONG}
     """
-    plan.rows["strategy"] = sorted({*plan.rows["strategy"], *_ids(primary, query, reasoning)})
-    query = """
-        SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1)) UNION
-        SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))
-    """
-    plan.failures.extend(_texts(primary, query, errors))
+    plan.rows["strategy"] = sorted({*plan.rows["strategy"], *_ids(primary, query, id_list(plan.rows["reasoning"]))})
     for kind in kinds_of(primary).values():
         if kind.blocked and plan.rows[kind.name]:
             texts = _blocked_texts(primary, kind)
@@ -269,6 +265,13 @@ def _plan_the_same(primary: apsw.Connection, plan: Plan) -> None:
             gone = {same_text(text) for text in plan.kept_out[kind.name]}
             same = [number for number, text in texts.items() if same_text(text) in gone] if gone else []
             plan.rows[kind.name] = list(dict.fromkeys([*plan.rows[kind.name], *same]))
+    query = """
+        SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1)) UNION
+        SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))
+    """
+    purged = _texts(primary, query, id_list(plan.rows["error"]))
+    plan.failures.extend(purged)
+    return purged
 
 
 def _blocked_texts(primary: apsw.Connection, kind: Kind) -> dict[int, str]:

@@ -91,6 +91,13 @@ def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]
     return [_insert(writer, kind, digest(key, kind, text), "") for text in dict.fromkeys(texts)]
 
 
+def block_here(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:
+    """The same, and no other store is told."""
+    numbers = block(writer, kind, texts)
+    writer.executemany("DELETE FROM record_log WHERE kind = 'forget' AND number = ?", [(one,) for one in numbers])
+    return numbers
+
+
 def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
     """Let these be redacted in whatever is stored from now on. `writer` has a transaction open."""
     from ctxrank.indexer.redaction.purged_secrets import hash_bucket, secret_digest  # noqa: PLC0415  as above

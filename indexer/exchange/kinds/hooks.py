@@ -94,6 +94,11 @@ class FailureHooks(Hooks):
         values.update(normaliser_version=signature.normaliser, template=signature.template, instance=signature.instance)
         return None
 
+    def insert(self, change: Change, values: Mapping[str, Value], said: object) -> int:
+        """Write it, unless it was purged with its error."""
+        change.blocklist.refuse("error", str(values["error_text"]))
+        return super().insert(change, values, said)
+
 
 class GroupHooks(Hooks):
     """What a group may see is a union of what its stores say."""

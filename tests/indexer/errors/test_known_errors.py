@@ -264,7 +264,7 @@ def test_an_error_that_is_saved_again_lives_again(store: Store) -> None:
 # Failures that were seen
 
 
-def seen(store: Store, text: str, group: str | None = None, session: str = "S") -> int:
+def seen(store: Store, text: str, group: str | None = None, session: str = "S") -> int | None:
     answer = ask(store, text)
     assert answer.signature is not None
     pattern_id = answer.fixes[0].match.pattern_id if answer.fixes else None

@@ -24,11 +24,13 @@ from ctxrank.extensions.links.sync import sync_tree
 from ctxrank.extensions.links.tree import require_tree
 from ctxrank.indexer.care.status import read_status
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.errors.failed_commands import FailedCommand, TreeState, remember
 from ctxrank.indexer.errors.failures import FailurePlace, Sighting, record_failure
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
+from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext import catch_up
 from ctxrank.indexer.opening import open_store
@@ -37,10 +39,11 @@ from ctxrank.indexer.privacy.purge import PurgeReport, forget_document, forget_p
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.records.sessions import NewSession, create_session, find_session
 from ctxrank.indexer.records.skill_outputs import save_skill_output
 from ctxrank.indexer.records.strategies import NewStrategy, save_strategy
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.blocklist import allow
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import parse_ref
@@ -196,6 +199,27 @@ def test_an_error_takes_the_failures_along_that_were_it(store: Store) -> None:
         )
     forgot = forget_document(store, parse_ref(f"error:{saved.id}"))
     assert forgot.removed == {"error": 1} and is_forgotten(store, forgot)
+
+
+def test_a_failure_that_was_purged_with_its_error_is_counted_and_not_written_again(store: Store) -> None:
+    text = f"ValueError: bad {WORD}\n"
+    saved = save_error(store, NewKnownError(text, "Drop it."))
+    with store.write() as change:
+        create_session(change, NewSession("S"))
+    record_failure(store, FailurePlace("S"), _failure(WORD), saved.id)
+    forgot = forget_document(store, parse_ref(f"error:{saved.id}"))
+    assert is_forgotten(store, forgot)
+    again = save_error(store, NewKnownError("ValueError: bad zebra\n", "Another."))
+    assert record_failure(store, FailurePlace("S"), _failure(WORD), again.id) is None
+    with store.write() as change:
+        remember(change, FailedCommand("k", "make", ".", _failure(WORD).unit, TreeState(), now_us()))
+    assert bytes_left(store, WORD) == []
+    assert store.primary.execute("SELECT occurrences FROM error_patterns").get == 2
+    told = [line for line in export_lines(store) if line.startswith('{"record": "forget"')]
+    assert (len(forgot.kept_out), len(told)) == (2, 1)  # of the failure no store is told: others may have met it
+    with store.write() as change:
+        allow(change.connection, forgot.kept_out)
+    assert record_failure(store, FailurePlace("S"), _failure(WORD), None) is not None
 
 
 def test_a_linked_artifact_is_forgotten_with_the_annotations_of_its_path(store: Store) -> None:
