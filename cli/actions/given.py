@@ -52,6 +52,12 @@ def stdin_bytes() -> "BinaryIO":
     return _instead.get() or sys.stdin.buffer
 
 
+def or_piped(text: str | None) -> str | None:
+    """What was given, '-' for nothing where stdin is no terminal or stands for what a caller gave."""
+    is_piped = _instead.get() is not None or not sys.stdin.isatty()
+    return "-" if text is None and is_piped else text
+
+
 def given_text(
     say: Say, argument: str | None, file: str | None = None, option: str | None = None, max_bytes: int = MAX_TEXT_BYTES
 ) -> str:

@@ -2,9 +2,8 @@
 
 import os
 import re
-import sys
 
-from ctxrank.cli.actions.given import given_text
+from ctxrank.cli.actions.given import given_text, or_piped
 from ctxrank.cli.actions.packages import saved_reply
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.exceptions import UsageError
@@ -15,7 +14,7 @@ from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.redaction.engine import redact, secret_values
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.indexer.text.lines import one_line, shell_word, shorten
 
 _TITLE_CHARS = 80
 _SUMMARY_CHARS = 300
@@ -35,15 +34,17 @@ def save(
 ) -> Reply:
     """Save a finding. Raises UsageError for an argument that is neither a file nor a text."""
     is_file = finding is not None and finding != "-" and os.path.isfile(finding)
-    piped = "-" if finding is None and not sys.stdin.isatty() else finding
-    text = "" if is_file else given_text(call.note, _text(piped))
+    text = "" if is_file else given_text(call.note, _text(or_piped(finding)))
     with call.open() as store:
         path, mode = "-", load_config(store).redaction_mode
         if is_file:
             root = store.location.root
             path = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), finding or ""), os.path.realpath(root))
             if path.split(os.sep)[0] == os.pardir:
-                raise UsageError(f"{finding} is outside the root {root}.", f"Save its text: ctxrank save < {finding}")
+                raise UsageError(
+                    f"{finding} is outside the root {root}.",
+                    f"Save its text: ctxrank save < {shell_word(finding or '')}",
+                )
             read = read_text_file(root, contained_path(root, path))
             text = read.text if isinstance(read, FileText) else ""
         # Guessed from what is clean already: a secret that a summary cuts in two would not be known any more.
@@ -64,7 +65,7 @@ def _text(finding: str | None) -> str | None:
     if finding is None or finding == "-" or len(finding.split()) != 1:
         return finding
     if os.path.isdir(finding):
-        raise UsageError(f"{finding} is a folder.", f"'ctxrank index {finding}' takes in its files.")
+        raise UsageError(f"{finding} is a folder.", f"'ctxrank index {shell_word(finding)}' takes in its files.")
     raise UsageError(
         f"There is no file {finding}, and as a finding it is one word.",
         "Give the path of a file, or a sentence in quotes, or '-' and the text on stdin.",

@@ -2,10 +2,9 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.given import given_text
+from ctxrank.cli.actions.given import given_text, or_piped
 from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
@@ -160,8 +159,7 @@ def _unknown_skills(store: Store, team: Team, session: Session, missing: tuple[s
 
 def save_output(call: Call, skill: str, output: str | None, session: str, **options: Any) -> Reply:
     """Save what a skill reported."""
-    piped = "-" if output is None and not sys.stdin.isatty() else output
-    text = given_text(call.note, piped, max_bytes=4 * MAX_OUTPUT_CHARS)  # a character takes up to four bytes
+    text = given_text(call.note, or_piped(output), max_bytes=4 * MAX_OUTPUT_CHARS)  # a character takes up to four bytes
     with call.open() as store:
         saved = save_skill_output(store, session, skill, text, **options)
     return Reply(

@@ -51,6 +51,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> _Ask:
         (f"list packages -n {'9' * 20}", 2, f"{'9' * 20} is too large."),
         (f"purge --allow 1 --allow {'9' * 20}", 2, f"{'9' * 20} is too large."),
         ("session show none", 1, "none"),
+        ("session show a;b", 1, "Make it with 'ctxrank session create 'a;b''"),
         ("group list --session none", 1, "none"),
         ("error show package:1", 2, "package:1 is not an error. Give an error's id, such as 3 or error:3."),
         ("error match --type KeyError", 2, "--type needs --message."),

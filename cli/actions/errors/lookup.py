@@ -1,6 +1,5 @@
 """What a command is given as a failure, what is known of it, and what is written down: for commands and the API."""
 
-import sys
 from collections.abc import Callable
 
 from ctxrank.indexer.clock import now_us
@@ -83,14 +82,15 @@ def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: FailureP
 
 def capture_given(file: str | None) -> bytes:
     """What a file or, for '-' and None, stdin holds, bounded. Raises UsageError where there is nothing to read from."""
-    from ctxrank.cli.actions.given import OR_STDIN, stdin_bytes  # noqa: PLC0415  a hook is given the failure
+    from ctxrank.cli.actions.given import OR_STDIN, or_piped, stdin_bytes  # noqa: PLC0415  a hook is given the failure
     from ctxrank.indexer.errors.parse.capture import capture_file, capture_stream  # noqa: PLC0415  as above
 
-    if file is None and sys.stdin.isatty():
+    file = or_piped(file)
+    if file is None:
         raise UsageError(
             "There is no output to look at.", "Pipe it in, as in 'make 2>&1 | ctxrank error match', or name a FILE."
         )
-    if file in (None, "-"):
+    if file == "-":
         return capture_stream(stdin_bytes()).data()
     with refused_by_system(f"{file} cannot be read", OR_STDIN, UsageError):
         return capture_file(file).data()

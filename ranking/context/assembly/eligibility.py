@@ -19,6 +19,7 @@ from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, SESSION_TITLE, public_id
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import shell_word
 from ctxrank.ranking.context.assembly.shapes import Spawn
 
 
@@ -132,7 +133,8 @@ def news_since(store: Store, receipt_id: int, session: str) -> frozenset[str]:
     if receipt.kind != ASSEMBLY or receipt.session != session:
         where = f"of session {receipt.session}" if receipt.kind == ASSEMBLY else "of no session's block"
         raise UsageError(
-            f"Receipt {receipt_id} is {where}.", f"'ctxrank receipt list --session {session}' shows others."
+            f"Receipt {receipt_id} is {where}.",
+            f"'ctxrank receipt list --session {shell_word(session)}' shows others.",
         )
     query = "SELECT kind, record_id FROM documents WHERE seq > ? AND record_id IS NOT NULL"
     new = {public_id(kind, number) for kind, number in store.primary.execute(query, (receipt.seq,))}

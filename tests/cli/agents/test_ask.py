@@ -1,6 +1,7 @@
 """A command asked from inside answers what the command line answers, and refuses what that refuses."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,6 +47,17 @@ def test_what_a_command_reads_from_stdin_is_given(call: Call) -> None:
     asked = ask(call, "error match", given, b"sqlite3.OperationalError: database is locked\n")
     assert [match["state"] for match in asked.payload["matches"]] == ["confirmed"]  # type: ignore[attr-defined]
     assert ask(call, "error match", given, b"").outcome == "no_match"
+
+
+@pytest.mark.parametrize("has_terminal", [True, False])
+def test_what_a_caller_gives_is_read_whatever_stdin_of_the_process_is(
+    call: Call, monkeypatch: pytest.MonkeyPatch, has_terminal: bool
+) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: has_terminal))
+    assert ask(call, "error match", {"project": "shop"}, b"OperationalError: database is locked\n").payload["matches"]
+    where = {"session": "shop-2026-10"}
+    assert ask(call, "save", where, b"We took the heron.\n").payload["summary"] == "We took the heron."
+    assert ask(call, "skill save-output", where | {"skill": "lint"}, b"{}").exit_code == 0
 
 
 @pytest.mark.parametrize(
