@@ -32,8 +32,10 @@ def drifted(call: Call, document: str | None) -> Reply:
             anchors = [one for one in anchors if one.state in (CHANGED, GONE)]
         differing = differences(store, anchors, mode)
         touched = listed([file.path for file in files_out_of_date(store)], _NAMED_FILES)
-    of_each = [[anchor for anchor in anchors if anchor.document_id == one.document_id] for one in found]
-    rows = [(*row, differing) for row in zip(found, of_each, strict=True)]
+    of_each: dict[int, list[Anchor]] = {one.document_id: [] for one in found}
+    for anchor in anchors:
+        of_each[anchor.document_id].append(anchor)
+    rows = [(one, of_each[one.document_id], differing) for one in found]
     lines = (line for row in rows for line in _lines(call, *row))
     nothing = f"nothing of {document} is followed: it is superseded, or names nothing that is here."
     nothing = "nothing has drifted." if document is None else nothing

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 
 from ctxrank.indexer.clock import DAY_US, now_us
@@ -328,9 +328,10 @@ def follow_anchors(store: Store, stored: Mapping[str, StoredText | None], asked:
 def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) -> dict[int, str]:
     """What differs of anchors that have changed, by their numbers, where git has what they were."""
     found, tree = dict[int, str](), Tree(store)
+    source_at = lru_cache(partial(_source_at, store))
     for anchor in anchors:
         now = tree.source(anchor.now_path) if anchor.state == CHANGED else None
-        was = None if now is None else _source_at(store, anchor.commit_id, anchor.path)
+        was = None if now is None else source_at(anchor.commit_id, anchor.path)
         located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line)
         if now is not None and was is not None and located is not None:
             start, end = located.span  # of a long one only the first lines were located

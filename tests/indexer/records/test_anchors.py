@@ -665,6 +665,26 @@ def test_a_difference_of_a_long_file_has_what_differs_alone(store: Store, tmp_pa
     assert [line for line in text.splitlines() if line[:1] in "+-"] == ["-line_7 = 7", "+line_7 = 8"]
 
 
+def test_git_is_asked_once_for_what_a_file_was(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit_all(tmp_path, "one")
+    for name in ("load", "parse"):
+        save(store, f"`{name}` in src/config.py", f"About {name}.")
+    changed = CONFIG.replace("open(path)", "open(path, 'rb')").replace("in text", "in text[1:]")
+    (tmp_path / "src" / "config.py").write_text(changed)
+    index(store)
+    asked: list[str] = []
+
+    def source_at(store: Store, commit: str, path: str) -> Source | None:
+        asked.append(path)
+        return Source(path, CONFIG)
+
+    monkeypatch.setattr(anchor_passes, "_source_at", source_at)
+    assert run(["--db", store.location.primary, "drifted"]) == 0
+    assert asked == ["src/config.py"] and capsys.readouterr().out.count("@@") == 4
+
+
 def test_a_difference_is_redacted(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     token = "ghp" + "_" + "a1B2" * 9
     commit_all(tmp_path, "one")
