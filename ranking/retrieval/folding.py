@@ -12,11 +12,12 @@ and the better one holds every term of the query that it holds: what the query t
 is here and a copy of another checkout or machine the one here is shown, if it holds as many. A hit also folds
 where their paths differ by the folder of a language alone: `docs/de/setup.md` and `docs/fr/setup.md`.
 
-Only hits that share one of their longest words are compared, and only those on the page: about 0.03 ms a hit.
+Only hits that share one of their longest words are compared, of each word the last ones (what is alike scores alike),
+and only those on the page: about 0.03 ms a hit.
 """
 
 from collections.abc import Iterable
-from os.path import basename, splitext
+from os.path import splitext
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.tables import rows
@@ -28,6 +29,7 @@ SAME_NAME = 0.9  # the examples of a framework are all index.js, and .7 alike
 OTHER_NAME = 0.95  # small tests of one subject differ by one word of twenty
 MIN_WORDS = 8  # of fewer, J says nothing: such texts fold where they are equal
 _LONGEST_WORDS = 8
+_MOST_OF_WORD = 16  # hits that share one: of a few thousand words, each is in all texts
 _LANGUAGES = frozenset(code for (line,) in rows(__file__, "translations") for code in line.split())
 
 
@@ -49,7 +51,7 @@ def folded_page(ranked: Iterable[Foldable], limit: int) -> list[Hit]:
             break
         words = frozenset(one.text.split())
         longest = sorted(sorted(words), key=len, reverse=True)[:_LONGEST_WORDS]  # equal ones stay by the alphabet
-        near = sorted({at for word in longest for at in by_word.get(word, ())})
+        near = sorted({at for word in longest for at in by_word.get(word, ())[-_MOST_OF_WORD:]})
         place = _without_language(one.hit.path)
         best = next((at for at in near if _is_like(kept[at], one, words)), None)
         if best is None and place in by_place and kept[by_place[place]].foldable.hit.path != one.hit.path:
@@ -79,7 +81,7 @@ def _is_like(better: _KeptHit, other: Foldable, words: frozenset[str]) -> bool:
     else:
         common = len(words & better.words)
         first, second = better.foldable.hit, other.hit
-        least = SAME_NAME if basename(second.path) == basename(first.path) else OTHER_NAME
+        least = SAME_NAME if second.path.rpartition("/")[2] == first.path.rpartition("/")[2] else OTHER_NAME
         if second.title == first.title and not second.path.endswith(second.title):
             least = SAME_TITLE
         is_like = common >= least * (len(words) + len(better.words) - common)

@@ -9,6 +9,7 @@ from builders import found, make_store, save
 
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.retrieval import folding
 from ctxrank.ranking.retrieval.folding import folded_page
 from ctxrank.ranking.retrieval.hits import Foldable, Hit, SearchRequest
 from ctxrank.ranking.retrieval.search import search
@@ -152,3 +153,16 @@ def test_texts_of_fewer_than_eight_words_must_be_equal() -> None:
     for common in (7, 8):
         page = folded_page([_hit("T", "", common=common, own=0), _hit("T", "", common=common, own=1)], 10)
         assert len(page) == 1 + (common < 8)
+
+
+def test_where_all_hits_have_the_same_long_words_each_is_compared_with_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[Foldable] = []
+
+    def is_like(better: object, other: Foldable, words: object) -> bool:
+        compared.append(other)
+        return False
+
+    monkeypatch.setattr(folding, "_is_like", is_like)
+    hits = [_hit("T", f"{at}.md", common=20, own=1)._replace(text=f"{_TUTORIAL} x{at}") for at in range(500)]
+    assert len(folded_page(hits, 500)) == 500
+    assert len(compared) < 500 * 16
