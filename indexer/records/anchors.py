@@ -104,6 +104,7 @@ class Tree:
         self._sources: dict[str, Source | None] = {}
         self._stored: dict[tuple[str, tuple[int, int]], StoredText] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
+        self._as_then: dict[tuple[str, tuple[int, int]], bool] = {}  # what was asked of files of a worktree
 
     def stamp(self, path: str) -> tuple[int, int]:
         """The size and the date of a file when it was first asked for; (-1, 0) where there was none."""
@@ -119,6 +120,8 @@ class Tree:
         """Whether a file is what the project's had this stamp; in a worktree, whether it was read there as the same."""
         if (now := self.stamp(path)) == stamp or self._name == ".":
             return now == stamp
+        if (path, stamp) in self._as_then:
+            return self._as_then[path, stamp]
         query = """
             SELECT 1
               FROM roots AS r JOIN artifacts AS here ON here.root_id = r.id AND here.path = ?2
@@ -126,7 +129,9 @@ class Tree:
              WHERE r.path = ?1 AND here.sha256 = there.sha256
                AND (here.size_bytes, here.mtime_ns, there.size_bytes, there.mtime_ns) = (?3, ?4, ?5, ?6)
         """
-        return self._primary.execute(query, (self._name, path, *now, *stamp)).get is not None
+        is_same = self._primary.execute(query, (self._name, path, *now, *stamp)).get is not None
+        self._as_then[path, stamp] = is_same
+        return is_same
 
     def source(self, path: str) -> "Source | None":
         """The text of a file; None where there is none to be read."""
