@@ -5,7 +5,7 @@ note_ran(change, key, ["pip install pyyaml"])
 recall(store.primary, key)        until the command succeeds and `forget` is called
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import apsw
 
@@ -96,7 +96,7 @@ def _stored(key: str, command: str, folder: str, unit: str, git_state: str, fail
     return FailedCommand(key, command, folder, unit, tree, failed_at, tuple(ran))
 
 
-def note_ran(change: Change, key: str, commands: Iterable[str]) -> None:
+def note_ran(change: Change, key: str, commands: Collection[str]) -> None:
     """Keep what succeeded after a failure; no commands: it failed again as before, so that nothing of them helped."""
     query = "SELECT git_state FROM failed_commands WHERE command_key = ?"
     commit, differing, missing, *ran = loads(read_value(change.connection, query, (key,), str) or '["", [], []]')

@@ -161,18 +161,19 @@ def _has_plain_attributes(repository: Repository, names: list[str]) -> bool:
 
 def _untracked(repository: Repository, known: set[str]) -> Iterator[str]:
     """Files below the folder that git does not know and no ignore file hides, without those of repositories in it."""
-    others: dict[str, bool] = {"": False}
-
-    def is_of_another(folder: str) -> bool:
-        if folder not in others:
-            has_git = os.path.lexists(os.path.join(repository.folder, folder, ".git"))
-            others[folder] = has_git or is_of_another(os.path.dirname(folder))
-        return others[folder]
-
+    is_of_another = {"": False}
     prefix = repository.prefix
     for entry in islice(walk(repository.top, prefix.rstrip("/"), _UNTRACKED), _MAX_WALKED):
         name = entry.path.removeprefix(prefix)
-        if not isinstance(entry, Unreadable) and name not in known and not is_of_another(os.path.dirname(name)):
+        folder = os.path.dirname(name)
+        above: list[str] = []
+        while folder not in is_of_another:
+            above.append(folder)
+            folder = os.path.dirname(folder)
+        for below in reversed(above):
+            has_git = os.path.lexists(os.path.join(repository.folder, below, ".git"))
+            is_of_another[below] = has_git or is_of_another[os.path.dirname(below)]
+        if not isinstance(entry, Unreadable) and name not in known and not is_of_another[os.path.dirname(name)]:
             yield name
 
 

@@ -1,6 +1,7 @@
 """What changed in a folder since a command failed: by its commit in a git tree, by the clock elsewhere."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -121,6 +122,17 @@ def test_what_tools_write_is_no_change_in_a_git_tree_either(checkout: Path) -> N
     for name in ("new.log", "src/node_modules/x.js", "kept/a.py~", "build"):
         write(checkout, name, "1\n")
     assert changes_between(str(checkout), tree, 0, ALWAYS_US).names == ("build", "dirty.py")
+
+
+def test_folders_in_folders_are_as_deep_as_they_like(checkout: Path) -> None:
+    name = "d/" * 300 + "a.txt"
+    write(checkout, name, "1\n")
+    tree, limit = note_tree(str(checkout)), sys.getrecursionlimit()
+    sys.setrecursionlimit(250)
+    try:
+        assert changes_between(str(checkout), tree, 0, ALWAYS_US).names == (name, "dirty.py")
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def test_the_lines_that_changed_stand_below_the_name_of_their_file(checkout: Path) -> None:
