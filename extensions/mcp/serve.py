@@ -2,7 +2,7 @@
 
     GET  /health            who serves, and since when; needs no token
     POST /mcp               MCP over streamable HTTP: the tools of `tools.tsv`
-    POST /api/search        {"query": ["locked"], "limit": 3}: READING and WRITING, answered as --json answers
+    POST /api/search        {"query": ["locked"], "limit": 3}: what served.tsv lists, answered as --json answers
     POST /hook              one event of an agent runner, answered as `ctxrank hook` answers it
     POST /ticket            a ticket for the pages, good once, and where it opens them; what `ctxrank web` asks
     GET  /SECRET/…          the pages of `ctxrank web`, read-only, where they are installed (cli/route.py)
@@ -62,9 +62,9 @@ READERS = 3  # answers are made of Python, one at a time: more threads only make
 MAX_BODY_BYTES = 24 * 1024 * 1024
 _END_S = 5  # what is being answered gets so long when the process is told to end
 
-READING, WRITING = (
-    frozenset(name for does, name in rows(__file__, "served") if does == what) for what in ("reads", "writes")
-)
+DOES = {name: does for does, name in rows(__file__, "served")}
+# The second words of old names, which are answered and listed nowhere: all of them only read.
+_OLD = ("list", "show", "outputs", "timeline", "handoffs")
 # What this process answers itself; the rest of its addresses are pages.
 _SERVED = ("/mcp", "/hook", "/health", "/ticket")
 # What HTTP says of a failure; the body says all of it.
@@ -114,10 +114,9 @@ def app(call: Call, token: str) -> "ASGIApp":
     async def api(request: Request) -> Response:
         name = str(request.path_params["command"]).replace("/", " ")
         body = await request.body()
-        if name not in READING and name not in WRITING:
-            names = ", ".join(sorted(READING | WRITING))
-            return _failed(UsageError(f"{name!a} is not served.", f"These are: {names}."))
-        limiter = turn if name in WRITING else readers
+        if name not in DOES and name.partition(" ")[2] not in _OLD:
+            return _failed(UsageError(f"{name!a} is not served.", f"These are: {', '.join(sorted(DOES))}."))
+        limiter = turn if DOES.get(name) == "writes" else readers
         return await anyio.to_thread.run_sync(_answer, call, name, body, limiter=limiter)
 
     async def hook(request: Request) -> Response:

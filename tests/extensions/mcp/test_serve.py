@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import pytest
 from runner_events import Runner as HookRunner
 
-from ctxrank.cli.main import run
+from ctxrank.cli.main import declared_commands, run
+from ctxrank.cli.schema import commands_of
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.one_process import holder
@@ -29,8 +30,7 @@ import anyio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from ctxrank.cli.agents.ask import command_of
-from ctxrank.extensions.mcp.serve import READING, WRITING
+from ctxrank.extensions.mcp.serve import DOES
 
 _LIMIT_S = 60
 _LOCKED = "workers crash with 'database is locked' right after a deploy, the timeout is 30s"
@@ -106,14 +106,15 @@ def test_commands_are_answered_as_the_command_line_answers_them(
     status, answer = shared.ask("/api/search", {"query": ["locked"], "limit": 2})
     assert run(["--db", str(shared.folder / ".ctxrank" / "ctxrank.db"), "search", "locked", "-n", "2", "--json"]) == 0
     assert status == 200 and json.loads(capsys.readouterr().out).items() <= answer.items()
-    assert shared.ask("/api/package/list", {})[1]["total"] > 10
+    listed = shared.ask("/api/list", {"kind": "packages"})[1]
+    assert listed["total"] > 10 and listed["packages"] == shared.ask("/api/package/list", {})[1]["packages"]
+    assert shared.ask("/api/drifted", {})[0] == 200
     status, answer = shared.ask("/api/error/match", {"file": "-", "project": "shop", "stdin": "database is locked"})
     assert status == 200 and answer["outcome"] in ("matched", "no_match")
 
 
 def test_what_is_served_is_a_command() -> None:
-    for name in READING | WRITING:
-        assert command_of(name).name == name.rpartition(" ")[2]
+    assert dict(commands_of(declared_commands())).keys() >= DOES.keys(), "and 'ctxrank schema' lists it"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +129,7 @@ def test_what_is_served_is_a_command() -> None:
         ("/api/search", {"query": "x"}, {"content_length": "99999999999"}, 413, "too long"),
         ("/api/purge", {}, {}, 400, "'purge' is not served."),
         ("/api/no/such", {}, {}, 400, "'no such' is not served."),
+        ("/api/no/list", {}, {}, 400, "There is no command 'no list'."),
         ("/api/search", {}, {}, 400, "'search' needs query."),
         ("/api/error/match", {"file": "a\0b"}, {}, 400, "'file' is a path to read, not"),
         ("/api/search", b"[1]", {}, 400, "no JSON object"),
