@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 else:
     from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
 
-    _BLANKS = " \t\n\r"
     _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
     class _Decoder:
@@ -28,11 +27,12 @@ else:
 
     def loads(text: str) -> object:
         """What a JSON text says. Raises ValueError for what is none, RecursionError."""
+        text = text.strip(" \t\n\r")
         try:
-            value, end = _scan(text, len(text) - len(text.lstrip(_BLANKS)))
-        except StopIteration as error:
+            value, end = _scan(text, 0)
+        except (StopIteration, SystemError) as error:  # the latter where the library is not there to name its error
             raise ValueError("no JSON") from error
-        if text[end:].strip(_BLANKS):
+        if end < len(text):
             raise ValueError("no JSON: there is more behind it")
         return value
 

@@ -1,6 +1,7 @@
 """What the light reader and writer of JSON say is what the library says."""
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -22,8 +23,11 @@ def test_a_value_is_written_and_read_as_by_the_library(value: object, ensure_asc
     assert loads(f" \n{text}\t") == json.loads(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "  ", "{", '{"a" 1}', "[1,]", "1 2", "nul", "\ufeff{}", "[1]x", '"\n"'])
-def test_what_is_no_json_is_said_to_be_none(text: str) -> None:
+@pytest.mark.parametrize("is_library_there", [True, False])
+@pytest.mark.parametrize("text", ["", "  ", "{", '{"a" 1}', "[1,]", "1 2", "nul", "\ufeff{}", "[1]x", '"\n"', '"a'])
+def test_what_is_no_json_is_said_to_be_none(monkeypatch: pytest.MonkeyPatch, text: str, is_library_there: bool) -> None:
+    if not is_library_there:  # as in a hook
+        monkeypatch.delitem(sys.modules, "json.decoder")
     with pytest.raises(ValueError):
         loads(text)
 
