@@ -112,3 +112,10 @@ def texts_of(value: object) -> list[str]:
         return []
     items: list[object] = list(value)
     return [text for item in items if (text := text_of(item) or text_of(object_of(item).get("text")))]
+
+
+def line_of(words: list[str]) -> str:
+    """The line that a model wrote, of a command in words: without the shell that was given it."""
+    from shlex import join  # noqa: PLC0415  Codex alone gives words
+
+    return words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else join(words)

@@ -7,7 +7,7 @@ calls succeed, so the first question is one row of the store, and no more is loa
 import os
 from collections.abc import Mapping
 
-from ctxrank.cli.agents.event import CODEX, Event, text_of, texts_of
+from ctxrank.cli.agents.event import CODEX, Event, line_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.call import Call
@@ -89,12 +89,7 @@ def _command(call: HookCall) -> str:
     if call.event.text("tool_name") not in COMMAND_TOOLS:
         return ""
     given = call.event.object("tool_input").get("command", call.event.object("tool_input").get("cmd"))
-    line = text_of(given)
-    if words := texts_of(given):
-        from shlex import join  # noqa: PLC0415  Codex alone gives words
-
-        line = join(words)
-    command = public_part(line).strip()
+    command = public_part(text_of(given) or line_of(texts_of(given))).strip()
     return "" if command.startswith(_OWN) else command
 
 
@@ -147,8 +142,7 @@ def _run(call: HookCall, command: str) -> "CommandRun":
     ended_at = now_us()
     took = call.event.fields.get("duration_ms")
     took_ms = took if isinstance(took, int | float) and not isinstance(took, bool) and 0 <= took < 1e9 else 0
-    mode = call.config.redaction_mode
-    started_at = ended_at - int(took_ms * 1000)
+    started_at, mode = ended_at - int(took_ms * 1000), call.config.redaction_mode
     key, folder, kept = _key(call, command), _folder(call), shown_command(command, mode)
     return CommandRun(key, kept, folder, call.project, session, call.group, started_at, ended_at, mode)
 

@@ -6,11 +6,10 @@
 The first line says whose the file is: of an agent that another one started, `id` is its own and `session_id` is not.
 """
 
-import shlex
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
-from ctxrank.cli.agents.event import object_of_line, text_of, texts_of
+from ctxrank.cli.agents.event import line_of, object_of_line, text_of, texts_of
 from ctxrank.cli.agents.rollout import item_of
 from ctxrank.extensions.transcripts.steps import Called, Said, Where, moment_of, output_of
 from ctxrank.indexer.light_typing import object_of
@@ -42,19 +41,16 @@ def steps_of(fields: Mapping[str, object], where: Where, start: int, end: int) -
         code = item.get("exit_code")
         if isinstance(code, int):
             there = where._replace(cwd=unquote(text_of(item.get("cwd")).removeprefix("file://")) or where.cwd)
-            given, output = {"command": _command(item)}, output_of(item.get("aggregated_output"))
+            given, output = (
+                {"command": line_of(texts_of(item.get("command")))},
+                output_of(item.get("aggregated_output")),
+            )
             yield Called(there, at_us, id_, "exec_command", given, output, code != 0, start, end)
     elif kind == "FileChange":
         has_failed = item.get("status") != "completed"
         for path, change in object_of(item.get("changes")).items():
             given = {"file_path": path} | _edit(object_of(change))
             yield Called(where, at_us, id_, "Edit", given, "", has_failed, start, end)
-
-
-def _command(item: Mapping[str, object]) -> str:
-    """The line that the model wrote, without the shell that was given it."""
-    words = texts_of(item.get("command"))
-    return words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else shlex.join(words)
 
 
 def _edit(change: Mapping[str, object]) -> dict[str, str]:

@@ -382,6 +382,22 @@ def test_codex_says_by_an_exit_code_that_a_command_failed(empty: Path) -> None:
     assert not any(map(ends, others))
 
 
+def test_a_command_in_words_is_the_line_that_its_shell_was_given(empty: Path) -> None:
+    runner = Runner(empty, turn_id="t")
+
+    def ends(line: str, code: int) -> str:
+        words, response = ["/bin/bash", "-lc", line], {"exit_code": code, "output": "Cannot find module 'mocha'"}
+        return runner.hears("PostToolUse", tool_name="shell", tool_input={"command": words}, tool_response=response)
+
+    ends("npm test", 1)
+    assert "still open: `npm test`" in Runner(empty, "next").hears("SessionStart", source="startup")
+    ends("npm install", 0)
+    ends("npm test", 0)
+    assert "Ran next, unconfirmed: `npm install`" in Runner(empty, "later").fails(
+        "npm test", "Cannot find module 'mocha'"
+    )
+
+
 def _written_down(file: Path, id_: str, code: int | None, output: str = "") -> None:
     """A command as Codex writes it down before it calls the hook."""
     item = {"type": "CommandExecution", "id": id_, "aggregated_output": output, "exit_code": code}
