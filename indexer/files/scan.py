@@ -319,7 +319,7 @@ class _Scan:
                 self._moved.append((moved.path, path))
             else:
                 was_here = known is not None and known.state in ("indexed", "stale")
-                if known is not None and was_here and known.sha256 == sha256:  # it was read under older rules
+                if known is not None and was_here and known.ruleset and known.sha256 == sha256:  # of older rules
                     self._counts["unchanged"] += 1
                 else:
                     self._paths["changed" if was_here else "added"].append(path)

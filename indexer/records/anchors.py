@@ -16,7 +16,6 @@ import apsw
 
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.records.older_rules import cleaner_of
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import public_id
@@ -178,6 +177,8 @@ def drifted_findings(store: Store, only: int | None = None) -> list[DriftedFindi
     """The findings that want a look, the newest change first; superseded ones do not. `only` one, also if nothing has
     become of what it names.
     """
+    from ctxrank.indexer.records.older_rules import cleaner_of  # noqa: PLC0415  start-up: a block asks for no list
+
     query = """
         SELECT d.id, d.kind, d.record_id, d.title, s.name, min(a.state = 'gone'), d.ruleset
           FROM anchors AS a JOIN documents AS d ON d.id = a.document_id LEFT JOIN sessions AS s ON s.id = d.session_id
