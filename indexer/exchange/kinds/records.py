@@ -144,8 +144,8 @@ class RecordImport:
         return Written(number, is_change=is_first or bool(row.said))
 
     def _join(self, change: Change, row: RecordLine) -> Written:
-        """One row by its natural key: of counts each origin's own are kept and summed, of texts the younger stay, and
-        it is as old as the first of them.
+        """One row by its natural key: of counts each origin's own are kept and summed, of texts and their date the
+        younger stay.
         """
         kind, values, origin = self.kind, row.values, self.run.origin
         number = self.run.maker(change, row.of).local(row.number) if row.number else None
@@ -164,16 +164,12 @@ class RecordImport:
             return Written(same, is_change=False)
         is_change = merge.count(change, kind, same, origin.code, self._counts(change, same, values))
         before = dict(read(change.connection, kind, same) or {})
-        text = {name: values[name] for name in (*kind.texts, kind.ages_by)}
+        text = {name: values[name] for name in (*kind.texts, kind.ages_by, "created_at")}
         is_younger = _age(text, kind.ages_by) > _age({name: before[name] for name in text}, kind.ages_by)
         # A stranger's text stands in the place of no other's.
-        is_younger = is_younger and (origin.is_accepted or not origins.is_vouched(change.connection, kind.name, same))
-        first = min(_integer(values["created_at"]), _integer(before["created_at"]))
-        new = {**(text if is_younger else {}), "created_at": first}
-        if any(value != before[name] for name, value in new.items()):
-            revise(change, kind, same, new)
-            if is_younger:
-                self._hooks.written(change, same, {**values, **before, **new}, row.said, is_new=False)
+        if is_younger and (origin.is_accepted or not origins.is_vouched(change.connection, kind.name, same)):
+            revise(change, kind, same, text)
+            self._hooks.written(change, same, {**values, **before, **text}, row.said, is_new=False)
             is_change = True
         return Written(same, is_change=is_change, is_joined=True)
 

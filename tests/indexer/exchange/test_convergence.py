@@ -65,7 +65,17 @@ def test_a_title_without_its_secret_and_a_file_that_was_moved_are_the_same_every
 
 
 @pytest.mark.slow
-def test_an_error_is_as_old_as_the_first_time_that_any_store_met_it() -> None:
+def test_an_error_that_one_store_purges_and_another_saved_later_has_the_date_of_the_text_that_stays() -> None:
+    first, later = ("error", "a", "KeyError: 'port'", "queue"), ("error", "c", "KeyError: 'port'", "heron")
+    of_a, of_c = (("exchange", name, "b", False, 0, False) for name in "ac")
+    purged = ("purge", "a", 0)
+    converges([first, later, of_a, of_c, purged])
+    converges([first, of_a, purged, of_a, later])
+    converges([first, purged, of_a, later, of_c])
+
+
+@pytest.mark.slow
+def test_an_error_has_the_date_of_the_younger_text_wherever_it_was_met_first() -> None:
     converges(
         [
             ("error", "c", "KeyError: 'port'", "queue lock"), ("error", "a", "KeyError: 'port'", "heron token"),
