@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS, aging_kinds, file_tables, kinds_of, tables_of
+from ctxrank.indexer.catalogue import KINDS, file_tables, kinds_of, tables_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.declarations import Table
 from ctxrank.indexer.files import artifacts
@@ -96,7 +96,8 @@ def removable(primary: apsw.Connection) -> Mapping[str, Table]:
     """The tables whose rows can be removed by their ids, by what they are counted as: kinds, files, sessions last."""
     kinds = kinds_of(primary)
     files = {table.counted_as or table.name: table for table, _ in file_tables(primary)}
-    return {kind: kinds[kind].table for kind in aging_kinds(kinds)} | files | {SESSION: KINDS[SESSION].table}
+    records = {kind.name: kind.table for kind in kinds.values() if not (kind.is_container or kind.is_file)}
+    return records | files | {SESSION: KINDS[SESSION].table}
 
 
 def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:

@@ -11,6 +11,9 @@ from exported import ANOTHER, ISO, THIRD, accept, agree, bring, export_of, expor
 from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.failure_text import read_failure_text
+from ctxrank.indexer.errors.failures import FailurePlace, Sighting, record_failure
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import Exchange, import_jsonl
@@ -23,6 +26,7 @@ from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import list_packages
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import DocumentRef, local_ref, public_id
 from ctxrank.indexer.store.store import Store
 
@@ -69,6 +73,25 @@ def test_an_error_that_is_purged_elsewhere_goes_where_it_was_made(anna: Store, b
     forget_document(ben, DocumentRef("error", number))
     tell(ben, anna)
     assert (counted(anna), counted(ben)) == ([], [])
+
+
+def test_failures_go_elsewhere_with_the_error_that_they_were_and_with_their_store(anna: Store, ben: Store) -> None:
+    unit = error_units(ERROR)[0]
+    failures = "SELECT error_text FROM error_sightings ORDER BY abs(id)"
+    number = save_known(anna)
+    for pattern in (number, None):
+        place = FailurePlace("S" if pattern else "T")
+        record_failure(anna, place, Sighting(sign(unit), unit.text, now_us()), pattern, create_session=True)
+    tell(anna, ben)
+    with anna.write() as change:
+        change.connection.execute("UPDATE error_sightings SET error_text = 'ValueError: another' WHERE id = 2")
+    tell(anna, ben)
+    forget_document(anna, DocumentRef("error", number))
+    before = list(read_column(ben.primary, failures, (), str))
+    tell(anna, ben)
+    assert (len(before), len(read_column(ben.primary, failures, (), str))) == (2, 1)
+    assert forget_origin(ben, uuid_of(anna)).removed["failure"] == 1
+    assert read_column(ben.primary, failures, (), str) == []
 
 
 def test_what_its_store_lets_go_goes_elsewhere_and_an_older_export_brings_none_of_it_back(

@@ -69,7 +69,7 @@ def test_an_order_means_the_texts_of_its_kind_alone(
 
 
 def test_what_is_removed_by_number_is_that_and_of_the_kinds_that_are_removed_so(store: Store) -> None:
-    assert forget_numbers(store, {"reasoning": [1, 1], "failure": [1]}, Remover(OTHER_STORE, 7)) == {"reasoning": 1}
+    assert forget_numbers(store, {"reasoning": [1, 1], "group": [1]}, Remover(OTHER_STORE, 7)) == {"reasoning": 1}
     assert sorted(left(store)) == sorted(
         [("S",), ("T",), ("docs/S.md",), ("docs/S.md",), ("docs/T.md",), ("docs/T.md",), ("T caches",)]
     )
