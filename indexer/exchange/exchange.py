@@ -86,7 +86,8 @@ def import_jsonl(
         with store.write() as change:
             origin_code(change.connection, sender, is_wanted=True)
             decide(change, sender, "accepted", "import")
-    exchange = Exchange(store, sender, from_origins, is_accepted=is_accepted)
+    exchange = Exchange(store, sender, from_origins)
+    exchange.takes_back = is_accepted and sender == own_uuid(store.primary)
     exchange.bring(lines.records(), tell)
     if lines.end_counts is None:
         return exchange.finish(["The file has no end line: it is cut off, and what was behind the cut is missing."])
@@ -114,19 +115,12 @@ class Exchange:
     each kind.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        sender: str,
-        wanted: Sequence[str] = (),
-        door: OrderDoor = "file",
-        *,
-        is_accepted: bool = False,
-    ) -> None:
+    def __init__(self, store: Store, sender: str, wanted: Sequence[str] = (), door: OrderDoor = "file") -> None:
         for digits in wanted:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
                 raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
         self.read: Counter[str] = Counter()
+        self.takes_back = door != "file"  # what we lost; that a file is ours it says itself, and a person has to agree
         self.sealer: Callable[[int], Seal | None] | None = None  # what seals the removals of an order, by its number
         self._store = store
         self._mode = load_config(store).redaction_mode
@@ -134,8 +128,6 @@ class Exchange:
         self._wanted = tuple(map(digits_of, wanted))
         self._door: OrderDoor = door
         self._own = own_uuid(store.primary)
-        # Who sends a file is what the file says: our own records come back where a person says that it is ours.
-        self._is_ours = door != "file" or (is_accepted and sender == self._own)
         self._account = Account()
         self._imports: dict[str, LineImport] = {}
         self._origins: dict[str, Origin] = {}
@@ -174,7 +166,7 @@ class Exchange:
             state = origins.state_of(change.connection, uuid)
             if code and state == "asked" and self._door == "log":
                 decide(change, uuid, state := "accepted", "log")
-        is_accepted = state == "accepted" if code else self._is_ours
+        is_accepted = state == "accepted" if code else self.takes_back
         self._origins[uuid] = Origin(uuid, code, uuid == self._sender, is_accepted=is_accepted)
         self._bounds[uuid] = orders.Bound(self._store.primary, uuid, self._door)
         return self._origins[uuid]

@@ -184,7 +184,8 @@ class ImportRun:
         known = self.ledger.entry(kind, identity.key)
         if not self.ledger.is_news(known, identity.state):  # another import was faster
             return _UNCHANGED
-        if not (self.origin.may_add or kind in COUNTED):  # of these the writer knows whether they are here
+        # Of what is counted the writer knows whether it is here.
+        if not (self.origin.code or self.origin.is_accepted or kind in COUNTED):
             return LOST_HERE
         try:
             written = write(change, row, None if known is None else known.target_id or None)

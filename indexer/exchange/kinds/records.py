@@ -153,9 +153,9 @@ class RecordImport:
         if row.of is None and number is not None:
             numbered = f"{kind.name} number"
             write_entry(change.connection, self.run.ledger.source, numbered, row.number, "", same or number)
-        if same is None and not origin.may_add:
-            raise UsageError(LOST_HERE)
         if same is None:
+            if not (origin.code or origin.is_accepted):
+                raise UsageError(LOST_HERE)
             unvouched = {} if origin.is_accepted or kind.name != "error" else _UNVOUCHED
             same = self._insert(change, row, values | unvouched, number)
             merge.note_counts(change, kind, same, origin.code, merge.counts_of(kind, values))
