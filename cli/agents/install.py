@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from typing import BinaryIO
 
 from ctxrank.cli.agents.runner_files import AGENTS_MD, TARGETS, InstallPlace, RunnerFile, runner_files, runners_here
 from ctxrank.cli.call import Call, Reply
@@ -22,7 +23,7 @@ from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import find_store, upwards
-from ctxrank.indexer.systems import sync
+from ctxrank.indexer.systems import sync, whole_file
 from ctxrank.indexer.text.lines import one_line, printable
 
 _COPY = ".before-ctxrank"
@@ -31,6 +32,11 @@ _TRIES = 20  # to replace a file that others change meanwhile
 _STALE_LOCK_S = 10.0  # as Claude Code has it: whoever holds one for longer touches it
 _LOCK_WAIT_S = 15.0
 _LOCK_PAUSE_S = 0.02
+_NEW_MODE = 0o666  # of a file that was not there
+
+
+class _AnotherError(Exception):
+    """Another program has written the file meanwhile."""
 
 
 class _Change(NamedTuple):
@@ -206,19 +212,30 @@ def _has_replaced(change: _Change, place: InstallPlace) -> bool:
     """Put a change into effect, unless the file is another one by now. Raises OSError, CtxrankError."""
     real = os.path.realpath(change.path)
     if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):
-        copy = os.path.realpath(change.copy)
-        with _unfinished(copy, change.before, real) as new:
-            os.replace(new, copy)
-    with nullcontext() if change.after is None else _unfinished(real, change.after, real) as new:
-        if _read(change.path, place) != change.before:
-            return False
-        if new is None:
-            os.unlink(real)
-        else:
-            os.replace(new, real)
+        with whole_file(os.path.realpath(change.copy), _NEW_MODE) as file:
+            _fill(file, change.before, real)
+    try:
+        with nullcontext() if change.after is None else whole_file(real, _NEW_MODE) as file:
+            if file is not None:
+                _fill(file, change.after or "", real)
+            if _read(change.path, place) != change.before:
+                raise _AnotherError
+            if file is None:
+                os.unlink(real)
+    except _AnotherError:
+        return False
     if change.is_restored:
         os.unlink(change.path + _COPY)
     return True
+
+
+def _fill(file: BinaryIO, text: str, like: str) -> None:
+    """Write a new file, with the mode of the one that it is like; the disk has it then."""
+    if os.path.exists(like):
+        os.fchmod(file.fileno(), os.stat(like).st_mode & 0o777)
+    file.write(text.encode())
+    file.flush()
+    sync(file.fileno())
 
 
 @contextmanager
@@ -242,20 +259,3 @@ def _lock(path: str) -> Generator[None, None, None]:
     finally:
         with suppress(FileNotFoundError):
             os.rmdir(lock)
-
-
-@contextmanager
-def _unfinished(path: str, text: str, like: str) -> Generator[str, None, None]:
-    """The name of a new file that may take the place of this one, with the mode of `like`. Raises OSError."""
-    unfinished = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
-    try:
-        with open(unfinished, "x", encoding="utf-8", newline="") as file:
-            if os.path.exists(like):
-                os.fchmod(file.fileno(), os.stat(like).st_mode & 0o777)
-            file.write(text)
-            file.flush()
-            sync(file.fileno())
-        yield unfinished
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(unfinished)

@@ -241,6 +241,14 @@ def test_the_mode_of_a_file_stays(project: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_that_root_makes_for_a_user_of_sudo_is_the_users(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.chown(project, 12_345, -1)
+    monkeypatch.setenv("SUDO_UID", "12345")
+    assert run(["install", AGENTS_MD]) == 0
+    assert (project / "AGENTS.md").stat().st_uid == 12_345
+
+
 def test_the_plugin_has_the_same_as_an_install(project: Path) -> None:
     _call("install", "claude-code", "--mcp")
     shipped = json.loads(Path(PLUGIN, "hooks", "hooks.json").read_text())
