@@ -113,23 +113,22 @@ class Command(NamedTuple):
         return () if self.prints else tuple(self.fields(form) for form in self.forms)
 
 
-class Group:
+class Group(NamedTuple):
     """A command whose first word names one of its commands; each is made when it is asked for."""
 
-    def __init__(self, name: str, help: str, names: tuple[str, ...], make: Callable[[str], Command]) -> None:
-        self.name = name
-        self.help = help
-        self._names = names
-        self._make = make
+    name: str
+    help: str
+    names: tuple[str, ...]
+    make: Callable[[str], Command]
 
     def command(self, name: str) -> Command | None:
         """The command of this name; None for none."""
-        return self._make(name) if name in self._names else None
+        return self.make(name) if name in self.names else None
 
     @property
     def commands(self) -> dict[str, Command]:
         """All of them by name."""
-        return {name: self._make(name) for name in self._names}
+        return {name: self.make(name) for name in self.names}
 
     @property
     def listed(self) -> dict[str, Command]:

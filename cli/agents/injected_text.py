@@ -53,14 +53,9 @@ def may_not_be_kept(text: str) -> bool:
 
 def reference(heading: str, items: list[str], max_tokens: int) -> tuple[str, int]:
     """As many items as have room, below the reference line and a heading, between the tags; and how many these are."""
-    if not items:
-        return "", 0
-    from ctxrank.ranking.context.prices import Prices  # noqa: PLC0415  at most events nothing is said
-
-    price = Prices(1.0)
     for count in range(len(items), 0, -1):
         text = tagged("\n".join([REFERENCE_LINE, heading, *items[:count]]))
-        if price.of(text) <= max_tokens and len(text) <= MAX_CONTEXT_CHARACTERS:
+        if tokens_of(text) <= max_tokens and len(text) <= MAX_CONTEXT_CHARACTERS:
             return text, count
     return "", 0
 

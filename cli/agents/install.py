@@ -49,11 +49,6 @@ class _Change(NamedTuple):
     is_restored: bool = False  # by an uninstall, which takes the copy away
 
     @property
-    def path(self) -> str:
-        """Where the file is."""
-        return self.file.path
-
-    @property
     def kind(self) -> str:
         """made, changed, removed or none."""
         if self.before == self.after:
@@ -160,7 +155,8 @@ def _reply(call: Call, runners: list[str], place: InstallPlace, plan: _Plan, *, 
             "runner": ", ".join(runners),
             "dry_run": dry_run,
             "files": [
-                {"path": one.path, "change": one.kind, "diff": "".join(_diff(one)), "copy": one.copy} for one in changes
+                {"path": one.file.path, "change": one.kind, "diff": "".join(_diff(one)), "copy": one.copy}
+                for one in changes
             ],
         },
         _lines(call, changes, dry_run=dry_run),
@@ -174,31 +170,33 @@ def _lines(call: Call, changes: list[_Change], *, dry_run: bool) -> Iterator[str
             continue
         for line in _diff(change) if dry_run else ():
             yield printable(line).rstrip("\n")
-        yield f"{'would be ' if dry_run else ''}{change.kind}: {call.bold(one_line(change.path))}"
+        yield f"{'would be ' if dry_run else ''}{change.kind}: {call.bold(one_line(change.file.path))}"
         if change.copy is not None:
             yield f"   as it was: {one_line(change.copy)}"
 
 
 def _diff(change: _Change) -> Iterator[str]:
     before, after = ((text or "").splitlines(keepends=True) for text in (change.before, change.after))
-    yield from difflib.unified_diff(before, after, change.path, change.path)
+    yield from difflib.unified_diff(before, after, change.file.path, change.file.path)
 
 
 def _apply(change: _Change, plan: _Plan, place: InstallPlace) -> _Change:
     """Make a file what it is to be, and return what was done. Raises CtxrankError where the system refuses."""
     if change.kind == "none":
         return change
-    folder = os.path.dirname(os.path.realpath(change.path))
-    with refused_by_system(f"{change.path} cannot be written", "What was written before it is kept; run it again."):
+    folder = os.path.dirname(os.path.realpath(change.file.path))
+    with refused_by_system(
+        f"{change.file.path} cannot be written", "What was written before it is kept; run it again."
+    ):
         os.makedirs(folder, exist_ok=True)
-        with _lock(change.path):
+        with _lock(change.file.path):
             for _ in range(_TRIES):
                 change = plan(change.file)
                 if change.kind == "none" or _has_replaced(change, place):
                     break
             else:
                 raise CtxrankError(
-                    f"{change.path} is changed by another program all the time.", "End that one, and run it again."
+                    f"{change.file.path} is changed by another program all the time.", "End that one, and run it again."
                 )
         while change.after is None and folder != (top := os.path.realpath(place.folder)):
             if not is_inside(top, folder) or os.listdir(folder):
@@ -210,7 +208,7 @@ def _apply(change: _Change, plan: _Plan, place: InstallPlace) -> _Change:
 
 def _has_replaced(change: _Change, place: InstallPlace) -> bool:
     """Put a change into effect, unless the file is another one by now. Raises OSError, CtxrankError."""
-    real = os.path.realpath(change.path)
+    real = os.path.realpath(change.file.path)
     if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):
         with whole_file(os.path.realpath(change.copy), _NEW_MODE) as file:
             _fill(file, change.before, real)
@@ -218,14 +216,14 @@ def _has_replaced(change: _Change, place: InstallPlace) -> bool:
         with nullcontext() if change.after is None else whole_file(real, _NEW_MODE) as file:
             if file is not None:
                 _fill(file, change.after or "", real)
-            if _read(change.path, place) != change.before:
+            if _read(change.file.path, place) != change.before:
                 raise _AnotherError
             if file is None:
                 os.unlink(real)
     except _AnotherError:
         return False
     if change.is_restored:
-        os.unlink(change.path + _COPY)
+        os.unlink(change.file.path + _COPY)
     return True
 
 

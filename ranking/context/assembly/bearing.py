@@ -56,6 +56,10 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         score = scores.get(row.package.document_id, 0.0)
         return 0.0 if row.package.is_unused_clone and calibrated(score, half_known) < FLOOR else score / best
 
+    def order(row: RankedPackage) -> tuple[bool, bool, bool, float, int, int]:
+        one = row.package
+        return one.is_delivered, one.is_gone, share(row) < FIRST, -row.score, -one.created_at, -one.id
+
     bearing: list[RankedPackage] = []
     unsaid: dict[int, RankedPackage] = {}
     for row in rows:
@@ -64,9 +68,7 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
             bearing.append(row._replace(standing=IS_NEAR if of_best >= NEAR else IS_BEARING))
         else:
             unsaid[row.package.id] = row
-    bearing.sort(
-        key=lambda row: (row.package.is_delivered, row.package.is_gone, share(row) < FIRST, -row.score, *_newest(row))
-    )
+    bearing.sort(key=order)
     # What text says nothing of is in the order of a block without a task.
     routed: list[RankedPackage] = []
     hidden: list[RankedPackage] = []
@@ -78,10 +80,6 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         plain = [row._replace(standing="") for row in known]
         return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=tuple(hidden))
     return ZoneSelection(known, [], "", tuple(hidden), is_by_bearing=True)
-
-
-def _newest(row: RankedPackage) -> tuple[int, int]:
-    return -row.package.created_at, -row.package.id
 
 
 def _is_routed(spawn: Spawn, package: EligiblePackage) -> bool:

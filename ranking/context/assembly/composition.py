@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from math import ceil
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block, limits
@@ -58,13 +58,13 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
     }
     order = fair_queue(items, classes)
     purchase = spend(order, frame, budget.limit)
-    bought = with_cut_passage(candidates, purchase, len(order.barred), budget.limit, price)
+    shown_candidates, bought = with_cut_passage(candidates, purchase, len(order.barred), budget.limit, price)
     shown: dict[str, list[Any]] = {name: [] for name in CLASSES}
     texts: dict[str, list[str]] = {name: [] for name in CLASSES}
     by_class = dict.fromkeys(CLASSES, 0)
     entries: list[ReceiptEntry] = []
     counters: set[str] = set()
-    for one, at, cost in zip(bought.candidates, bought.levels, bought.costs, strict=True):
+    for one, at, cost in zip(shown_candidates, bought.levels, bought.costs, strict=True):
         by_class[one.item.kind] += cost
         if at != NOT_SHOWN:
             record = one.shown_at(at, cost)
@@ -99,30 +99,20 @@ def written(candidate: BlockCandidate, level: int) -> str:
     return "".join((candidate.texts[-1], *map(block.passage, passages))) if passages else candidate.texts[level]
 
 
-class Bought(NamedTuple):
-    """What is shown of the candidates: the level and the cost of each, and what all cost together."""
-
-    candidates: list[BlockCandidate]
-    levels: tuple[int, ...]
-    costs: tuple[int, ...]
-    used: int
-
-
 def with_cut_passage(
     candidates: list[BlockCandidate], purchase: Purchase, barred: int, limit: int, price: Prices
-) -> Bought:
-    """What a purchase shows, and of the passage that did not fit as many lines as do, else as many words.
+) -> tuple[list[BlockCandidate], Purchase]:
+    """The candidates and a purchase, with as many lines as fit of the passage that did not, else as many words.
 
     A larger limit shows more of it, and then the whole: it never lowers what is shown.
     """
-    bought = Bought(candidates, purchase.levels, purchase.costs, purchase.used)
     if purchase.is_complete:
-        return bought
+        return candidates, purchase
     step = purchase.left[barred]
     one = candidates[step.place]
     number = step.at - len(one.forms)
     if number < 0:  # a form is shown whole or not at all
-        return bought
+        return candidates, purchase
     whole = one.passages[number]
     before = price.of(written(one, step.at - 1))
     # A part has about as many tokens for each that caution takes it for as the whole has.
@@ -146,12 +136,12 @@ def with_cut_passage(
         if count:
             break
     else:
-        return bought
+        return candidates, purchase
     shorter, cost = cut_to(ends[count - 1])
     levels, costs = list(purchase.levels), list(purchase.costs)
     levels[step.place], costs[step.place] = step.at, costs[step.place] + cost
     shown = [*candidates[: step.place], shorter, *candidates[step.place + 1 :]]
-    return Bought(shown, tuple(levels), tuple(costs), purchase.used + cost)
+    return shown, purchase._replace(levels=tuple(levels), costs=tuple(costs), used=purchase.used + cost)
 
 
 def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget) -> tuple[Omitted, ...]:

@@ -53,11 +53,10 @@ CLASSES: tuple[str, ...] = ("packages", "files", "reasoning", "errors", "strateg
 
 
 class Usage(NamedTuple):
-    """How much of a model's context is used; tokens. `percent` is of the effective limit."""
+    """How much of a model's context is used: `percent` of the effective limit, of which so many tokens remain."""
 
     zone: Zone
     percent: float
-    effective_limit: int
     remaining: int
 
     @property
@@ -71,7 +70,7 @@ def usage(model_limit: int, safety_margin: float, current_tokens: int) -> Usage:
     """The zone that a conversation of this many tokens is in."""
     effective = int(model_limit * (1 - safety_margin))
     percent = current_tokens / effective * 100 if effective > 0 else 0.0
-    return Usage(_zone_at(percent), percent, effective, max(0, effective - current_tokens))
+    return Usage(_zone_at(percent), percent, max(0, effective - current_tokens))
 
 
 def _zone_at(percent: float) -> Zone:

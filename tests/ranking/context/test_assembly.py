@@ -443,7 +443,7 @@ def test_the_context_of_a_model_is_as_the_configuration_says(store: Store) -> No
     _note(store, "a.md")
     config = Config(context_limits={"big-one": 1_000_000})
     block = block_for(store, config=config, model="Big-One", current_tokens=200_000)
-    assert (block.usage.effective_limit, block.usage.zone.value, block.notes) == (850_000, "Normal", ())
+    assert (block.usage.remaining, block.usage.zone.value, block.notes) == (650_000, "Normal", ())
 
 
 def test_conservative_takes_its_level_from_this_agent_s_packages_first(store: Store) -> None:

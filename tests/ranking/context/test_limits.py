@@ -15,16 +15,16 @@ _LIMITS = {limits.SOFT_WARNING: 60, limits.CONSERVATIVE: 75, limits.WRAP_UP: 85,
 def test_a_zone_begins_at_exactly_its_percent(zone: Zone, percent: int) -> None:
     """200,000 tokens less 15 % are 170,000, of which each percent is 1,700."""
     at = usage(200_000, 0.15, 1_700 * percent)
-    assert (at.zone, at.percent, at.effective_limit) == (zone, percent, 170_000)
+    assert at == (zone, percent, 1_700 * (100 - percent))
     assert usage(200_000, 0.15, 1_700 * percent - 1).zone is not zone
 
 
 def test_an_empty_conversation_has_everything_left() -> None:
-    assert usage(200_000, 0.15, 0) == (limits.NORMAL, 0.0, 170_000, 170_000)
+    assert usage(200_000, 0.15, 0) == (limits.NORMAL, 0.0, 170_000)
 
 
 def test_more_than_the_limit_is_an_emergency_with_nothing_left() -> None:
-    assert usage(200_000, 0.15, 500_000)[0::3] == (limits.EMERGENCY, 0)
+    assert usage(200_000, 0.15, 500_000)[0::2] == (limits.EMERGENCY, 0)
 
 
 @given(st.integers(1000, 2_000_000), st.floats(0, 0.9), st.integers(0, 3_000_000))
@@ -32,7 +32,7 @@ def test_the_zone_is_that_of_the_percent_for_any_model_and_margin(limit: int, ma
     at = usage(limit, margin, tokens)
     begun = [zone for zone, percent in _LIMITS.items() if at.percent >= percent]
     assert at.zone is (begun[-1] if begun else limits.NORMAL)
-    assert at.remaining == max(0, at.effective_limit - tokens)
+    assert at.remaining == max(0, int(limit * (1 - margin)) - tokens)
 
 
 def test_summaries_shrink_from_zone_to_zone() -> None:
