@@ -11,6 +11,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records import receipts
 from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, Receipt, ReceiptEntry, ReceiptOwner, Recording
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.limits import MARKING
@@ -170,29 +171,20 @@ def mark(change: Change, delivery: BlockDelivery) -> None:
         " VALUES (?, ?, ?, ?, ?)",
         [(id_, delivery.group_id or 0, delivery.agent, delivery.iteration, moment) for id_ in delivery.package_ids],
     )
-    if not delivery.reasoning:
+    if not (entries := delivery.reasoning):
         return
-    # The event of the hand-off; SQLite writes its JSON, so that a spawn loads no JSON library.
-    entries, group = delivery.reasoning, delivery.group_id or 0
-    agents, phases = (sorted({getattr(entry, name) for entry in entries}) for name in ("agent", "phase"))
-    ids = [entry.id for entry in entries]
-    some, others, all_ = (", ".join("?" * len(values)) for values in (agents, phases, ids))
-    change.connection.execute(
-        f"""
-        INSERT INTO events (session_id, group_id, subtype, payload, created_at)
-        VALUES (?, max(?, 0), ?,
-                json_object('from_agents', json_array({some}),
-                            'to_agent', ?,
-                            'group', (SELECT name FROM groups WHERE id = ?),
-                            'iteration', ?,
-                            'phases', json_array({others}),
-                            'reasoning', json_array({all_}),
-                            'content_length', ?),
-                ?)
-        """,
-        (
-            *(delivery.session_id, group, receipts.REASONING_HANDOFF),
-            *(*agents, delivery.agent, group, delivery.iteration, *phases, *ids),
-            *(sum(len(entry.content) for entry in entries), now_us()),
-        ),
-    )
+    from ctxrank.indexer.records.events import record_event  # noqa: PLC0415  most blocks hand nothing over
+    from ctxrank.indexer.text.light_json import dumps  # noqa: PLC0415  as above
+
+    group = max(delivery.group_id or 0, 0)
+    handoff = {
+        "from_agents": sorted({entry.agent for entry in entries}),
+        "to_agent": delivery.agent,
+        "group": read_value(change.connection, "SELECT name FROM groups WHERE id = ?", (group,), str),
+        "iteration": delivery.iteration,
+        "phases": sorted({entry.phase for entry in entries}),
+        "reasoning": [entry.id for entry in entries],
+        "content_length": sum(len(entry.content) for entry in entries),
+    }
+    payload = dumps(handoff, ensure_ascii=False)
+    record_event(change, delivery.session_id, group, receipts.REASONING_HANDOFF, payload)
