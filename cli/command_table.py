@@ -140,20 +140,14 @@ class Shapes:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._made: dict[str, Shape] = {}
 
     def fields(self, name: str) -> Fields:
         """The fields of a shape. Raises KeyError where no table has it."""
-        return cast("Fields", self._named(name))
-
-    def _named(self, name: str) -> Shape:
-        if name not in self._made:
-            own = [row for row in self._rows if row[0] == "field" and row[1] == name]
-            fields: dict[str, Shape] = {}
-            for _, _, field, type_ in own or _shared_shapes()[name]:
-                fields.update(self.fields(type_) if field == "..." else {field: self._shape(type_)})
-            self._made[name] = fields.get("", fields)
-        return self._made[name]
+        own = [row for row in self._rows if row[0] == "field" and row[1] == name]
+        fields: dict[str, Shape] = {}
+        for _, _, field, type_ in own or _shared_shapes()[name]:
+            fields.update(self.fields(type_) if field == "..." else {field: self._shape(type_)})
+        return cast("Fields", fields.get("", fields))
 
     def _shape(self, type_: str) -> Shape:
         if type_[0] in "[{":
@@ -164,7 +158,7 @@ class Shapes:
         name = type_.removesuffix("?")
         if name.partition(":")[0] in BASIC:
             return type_
-        return self._named(name) if name == type_ else Nullable(self._named(name))
+        return self.fields(name) if name == type_ else Nullable(self.fields(name))
 
 
 def _parameter_rows(row: list[str]) -> Rows:

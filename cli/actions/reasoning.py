@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from ctxrank.cli.actions.given import given_text, note_unknown_group
 from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
-from ctxrank.cli.output.lines import cut, facts, text_lines
+from ctxrank.cli.output.lines import SHOWN_CHARS, facts, text_lines
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import Any, is_dict
@@ -27,7 +27,7 @@ from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import fence, one_line, printable, shell_word
+from ctxrank.indexer.text.lines import fence, one_line, printable, shell_word, shorten
 
 _KIND = "reasoning"
 _WHOLE_SESSION = "(whole session)"
@@ -142,7 +142,7 @@ def _entry_lines(call: Call, entry: ReasoningEntry, *, is_full: bool) -> Iterato
     if entry.refs != "[]":
         items: list[object] = json.loads(entry.refs)
         named = ", ".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in items)
-        yield f"   {call.dim(cut(one_line(f'refers to {named}')))}"
+        yield f"   {call.dim(shorten(one_line(f'refers to {named}'), SHOWN_CHARS))}"
 
 
 def _timeline_lines(session: str, entries: Iterable[ReasoningEntry], *, is_full: bool) -> Iterator[str]:
@@ -157,7 +157,7 @@ def _timeline_lines(session: str, entries: Iterable[ReasoningEntry], *, is_full:
         about = (_who(entry), entry.phase, *_circumstances(entry), public_id(_KIND, entry.id))
         yield f"\n### {facts(format_us(entry.created_at), *about)}\n"
         text = printable(entry.content).strip("\n")
-        text = text if is_full else cut(text)
+        text = text if is_full else shorten(text, SHOWN_CHARS)
         yield f"{fence(text)}text\n{text}\n{fence(text)}"
 
 

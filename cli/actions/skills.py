@@ -35,7 +35,7 @@ from ctxrank.indexer.store.config_file import read_config_file
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line, shown_json
+from ctxrank.indexer.text.lines import one_line, shorten, shown_json
 from ctxrank.ranking.context.assembly.skills import checklist as checklist_of
 from ctxrank.ranking.context.assembly.skills import suggest_skills
 
@@ -198,8 +198,7 @@ def _found(call: Call, session: str, skill: str | None, **options: Any) -> tuple
 def _output_lines(call: Call, entry: StoredSkillOutput) -> Iterator[str]:
     yield f"{call.bold(public_id('skill', entry.id))} {one_line(entry.skill)} · iteration {entry.iteration}"
     yield f"   {call.dim(facts(entry.agent, place(entry.session, entry.group), format_us(entry.created_at)))}"
-    text = shown_json(entry.output)
-    yield f"   {text if len(text) <= _PREVIEW_CHARS else text[: _PREVIEW_CHARS - 1] + '…'}"
+    yield f"   {shorten(shown_json(entry.output), _PREVIEW_CHARS)}"
 
 
 def _with_output(entry: StoredSkillOutput) -> Extended:

@@ -38,23 +38,20 @@ class Watchdog:
 
     def __enter__(self) -> "Self":
         bound_memory(MAX_MEMORY_BYTES)
-        if hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, self._on_alarm)
-            signal.setitimer(signal.ITIMER_REAL, self._left_s())
+        signal.signal(signal.SIGALRM, self._on_alarm)
+        signal.setitimer(signal.ITIMER_REAL, self._left_s())
         _thread.start_new_thread(self._watch, ())
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ending.acquire(blocking=False)  # nothing is ended from now on
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         unbound_memory()
 
     def knows(self, event: Event) -> None:
         """Which event it is, and of which folder."""
         self._event, self._place, self._limit_s = event.name, event.cwd, event.limit_s
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, max(self._left_s(), 0.001))
+        signal.setitimer(signal.ITIMER_REAL, max(self._left_s(), 0.001))
 
     def _left_s(self) -> float:
         return self._begun + self._limit_s - MARGIN_S - time.monotonic()

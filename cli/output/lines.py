@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ctxrank.indexer.text.lines import one_line, printable
+from ctxrank.indexer.text.lines import one_line, printable, shorten
 
-_SHOWN_CHARACTERS = 300
+SHOWN_CHARS = 300  # of a text in a list
 
 
 def facts(*parts: str | None) -> str:
@@ -17,11 +17,6 @@ def place(session: str | None, group: str | None) -> str:
     return "/".join(filter(None, (session, group)))
 
 
-def cut(text: str) -> str:
-    """A text's beginning."""
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 3].rstrip()}..."
-
-
 def indented(text: str) -> Iterator[str]:
     """All lines of a text, indented so that none can look like a line of ours."""
     return (f"   {line}".rstrip() for line in printable(text).strip("\n").split("\n"))
@@ -29,7 +24,7 @@ def indented(text: str) -> Iterator[str]:
 
 def text_lines(text: str, *, is_full: bool) -> Iterator[str]:
     """The same, or the text's beginning on one line."""
-    return indented(text) if is_full else iter((f"   {cut(one_line(text))}",))
+    return indented(text) if is_full else iter((f"   {shorten(one_line(text), SHOWN_CHARS)}",))
 
 
 def times(count: int) -> str:

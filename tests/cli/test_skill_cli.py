@@ -92,7 +92,7 @@ def test_outputs_are_listed_with_who_and_where(folder: Path, capsys: pytest.Capt
     capsys.readouterr()
     assert run(["skill", "outputs", "--session", "S", "--no-color"]) == 0
     lines = capsys.readouterr().out.split("\n")
-    assert lines[0] == "skill:2 scan · iteration 1" and lines[2].endswith("…")
+    assert lines[0] == "skill:2 scan · iteration 1" and lines[2].endswith("...")
     assert lines[4].startswith("   developer · S/AUTH · ") and lines[5] == '   {"errors": 0}'
     value = answer(capsys, "outputs", "lint-check", "--session", "S")
     assert [(entry["id"], entry["group_id"], entry["output"]) for entry in value["outputs"]] == [

@@ -78,7 +78,7 @@ def test_a_list_is_by_helpfulness_and_shows_the_beginning_of_a_long_text(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("strategy:2 general · shop · helpfulness 2 · seen 20")
     assert lines[2].startswith("strategy:1 general · shop · python/flask · helpfulness 1")
-    assert lines[3].startswith("   word word") and lines[3].endswith("...") and len(lines[3]) <= 303
+    assert lines[3].startswith("   word word") and lines[3].endswith("...") and len(lines[3]) <= 306
 
 
 def test_a_list_in_json_has_everything_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

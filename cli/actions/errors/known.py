@@ -6,7 +6,7 @@ from ctxrank.cli.actions.errors.lookup import Whose, given_failure, record_words
 from ctxrank.cli.actions.given import number_of, others_know
 from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
-from ctxrank.cli.output.lines import cut, facts, indented, times
+from ctxrank.cli.output.lines import SHOWN_CHARS, facts, indented, times
 from ctxrank.indexer.clock import format_day, format_us, now_us
 from ctxrank.indexer.errors.failures import last_failure, resolve
 from ctxrank.indexer.errors.listing import Recognition, StoredError, get_error, list_errors, recognition_of
@@ -21,7 +21,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import error_title, one_line
+from ctxrank.indexer.text.lines import error_title, one_line, shorten
 from ctxrank.ranking.errors.answer import Asked, recognise
 from ctxrank.ranking.errors.confidence import confidence_in
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
@@ -149,8 +149,8 @@ def _error_lines(call: Call, error: StoredError) -> Iterator[str]:
         f"{call.bold(public_id('error', error.id))} {record}, confidence {_own_confidence(error):.2f} · "
         f"{call.dim(about)}"
     )
-    yield f"   {cut(error_title(error.error_type, error.message))}"
-    yield f"   Solution: {cut(one_line(error.solution))}"
+    yield f"   {shorten(error_title(error.error_type, error.message), SHOWN_CHARS)}"
+    yield f"   Solution: {shorten(one_line(error.solution), SHOWN_CHARS)}"
 
 
 def _details_lines(call: Call, error: StoredError, recognition: Recognition | None) -> Iterator[str]:

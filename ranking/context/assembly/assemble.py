@@ -331,15 +331,14 @@ def _package_candidates(
     candidates: list[BlockCandidate] = []
     unnamed: list[Omitted] = []
     # The lines of those before: where they take all, none behind them gets one, and it is not made up.
-    lines = {IS_NEAR: 0, "": 0}
+    near = lines = 0
     # What the lines of routed packages may take: more only as far as the role's number of places goes.
     room = budget.limit * budget.shares["packages"] / sum(budget.shares.values()) * ROUTED_SHARE
     places = spawn.limit
     too_full = f"the lines before it take more than the budget of {budget.limit} tokens"
     for rank, one in enumerate(rows):
         is_routed = one.standing == IS_ROUTED
-        own = lines[IS_NEAR] if one.standing == IS_NEAR else sum(lines.values())
-        is_full = own > budget.limit
+        is_full = (near if one.standing == IS_NEAR else lines) > budget.limit
         candidate = None
         # Where there is no place and no room, no line of it is made: there may be many.
         if not (is_full or (is_routed and places <= 0 and room < 0)):
@@ -353,7 +352,8 @@ def _package_candidates(
             unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
         else:
             candidates.append(candidate)
-            lines[one.standing if one.standing == IS_NEAR else ""] += candidate.item.prices[0]
+            lines += candidate.item.prices[0]
+            near += candidate.item.prices[0] * (one.standing == IS_NEAR)
     return candidates, unnamed
 
 

@@ -19,7 +19,7 @@ from ctxrank.cli.agents.injected_text import (
 )
 from ctxrank.cli.agents.json_edit import inserted, removed, ways
 from ctxrank.cli.agents.shell_line import is_looking, simple_commands, without_rights, words_of
-from ctxrank.cli.output.lines import cut, facts, indented, place, text_lines, times
+from ctxrank.cli.output.lines import facts, indented, place, text_lines, times
 from ctxrank.indexer.records.injections import line_digest
 from ctxrank.indexer.text.lines import REFERENCE_LINE
 
@@ -186,8 +186,6 @@ def test_what_only_looks_is_told_by_its_program_and_first_word() -> None:
 def test_what_commands_print_of_their_records() -> None:
     assert facts("a", None, "", "b", "a") == "a · b" and facts() == ""
     assert (place("s", "g"), place("s", None), place(None, "g"), place(None, None)) == ("s/g", "s", "g", "")
-    assert cut("x" * 300) == "x" * 300 and cut("x" * 301) == "x" * 297 + "..."
-    assert cut("word " * 80) == ("word " * 60)[:297].rstrip() + "..."
     assert list(indented("\na\n\n b \n")) == ["   a", "", "    b"]
     assert (
         list(text_lines("a\nb", is_full=True)) == ["   a", "   b"] and len(list(text_lines("a\nb", is_full=False))) == 1
