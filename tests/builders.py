@@ -120,7 +120,7 @@ _LATER_TABLES = ("extensions", "orders", "removals", "anchors")
 
 
 def before_exchanges() -> str:
-    """SQL that takes the tables and columns of schemas 10 to 13 away, for a store of an earlier one."""
+    """SQL that takes the tables and columns of schemas 10 to 14 away, for a store of an earlier one."""
     text = (Path(PRESENT.sql_folder) / "migration_010.sql").read_text(encoding="utf-8")
     logged = [f"logged_{kind.name}_{done}" for kind in KINDS.values() if kind.is_exported and not kind.is_file
               for done in ("made", "changed", "removed")]  # fmt: skip
@@ -133,7 +133,7 @@ def before_exchanges() -> str:
 
 
 def before_extensions() -> str:
-    """The same of schemas 11 to 13, for a store of schema 10."""
+    """The same of schemas 11 to 14, for a store of schema 10."""
     text = (Path(PRESENT.sql_folder) / "migration_012.sql").read_text(encoding="utf-8")
     columns = re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", text)
     return "".join(

@@ -2,7 +2,8 @@
 
 A session, and a group in it, is what the store says that made it first: the smallest (moment, uuid). Errors and
 strategies are counted by each store for itself (`origin_counts` has what others counted; the rest of a sum is ours).
-What a store that is not accepted here confirmed and refuted is kept there and in no sum: it has met the error, no more.
+What a store that is not accepted here confirmed and refuted, or counted of a strategy, is kept there and in no sum: it
+has met the error, no more.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,7 +47,8 @@ def named_counts(kind: Kind, counts: Iterable[int]) -> dict[str, object]:
 def _others_of(connection: apsw.Connection, kind: Kind, number: int) -> Counts:
     """What all other stores counted."""
     query = """
-        SELECT coalesce(sum(c.occurrences), 0), coalesce(sum(c.confirmations) FILTER (WHERE o.state = 'accepted'), 0),
+        SELECT coalesce(sum(c.occurrences) FILTER (WHERE c.kind = 'error' OR o.state = 'accepted'), 0),
+               coalesce(sum(c.confirmations) FILTER (WHERE o.state = 'accepted'), 0),
                coalesce(sum(c.refutations) FILTER (WHERE o.state = 'accepted'), 0)
           FROM origin_counts AS c JOIN origins AS o ON o.code = c.origin WHERE c.kind = ? AND c.number = ?
     """

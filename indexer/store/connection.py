@@ -29,7 +29,7 @@ else:
 # What can be bound to a statement.
 Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | float | bytes | None]
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 APPLICATION_ID = 0x63747872  # "ctxr": distinguishes our file from any other SQLite database
 BUSY_TIMEOUT_MS = 30_000
 _MOST_BUSY_DIGITS = 9  # eleven days; SQLite takes no number of ten

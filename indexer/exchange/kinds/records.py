@@ -27,7 +27,11 @@ from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 
 Values = dict[str, Value]  # of a record, by column
-_UNVOUCHED: Values = {"confirmations": 0, "refutations": 0, "state": "sighted", "confidence": 0.5}
+# What a store that is not accepted has counted counts nothing.
+_UNVOUCHED: dict[str, Values] = {
+    "error": {"confirmations": 0, "refutations": 0, "state": "sighted", "confidence": 0.5},
+    "strategy": {"helpfulness": 0},
+}
 
 
 class RecordLine(NamedTuple):
@@ -156,7 +160,7 @@ class RecordImport:
         if same is None:
             if not (origin.code or origin.is_accepted):
                 raise UsageError(LOST_HERE)
-            unvouched = {} if origin.is_accepted or kind.name != "error" else _UNVOUCHED
+            unvouched = {} if origin.is_accepted else _UNVOUCHED.get(kind.name, {})
             same = self._insert(change, row, values | unvouched, number)
             merge.note_counts(change, kind, same, origin.code, merge.counts_of(kind, values))
             return Written(same)

@@ -29,7 +29,7 @@ from ctxrank.indexer.records.sessions import (
     session_of_today,
 )
 from ctxrank.indexer.records.skill_evidence import check_evidence, previous_agent
-from ctxrank.indexer.records.strategies import extract_strategies, list_strategies
+from ctxrank.indexer.records.strategies import NewStrategy, extract_strategies, list_strategies, save_strategy
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import ids
 from ctxrank.indexer.store.config import Config
@@ -180,6 +180,30 @@ def test_what_a_stranger_says_at_a_completion_becomes_no_strategy_of_ours(anna: 
     bring(anna, export_of({**line, "phase": "completion", "content": "Zebra.", "created_at": later}), is_accepted=False)
     assert len(extract_strategies(anna, "S", "G", None)) == 1
     assert [one.insight for one in list_strategies(anna.primary)] == ["We took the heron."]
+
+
+def test_what_a_stranger_counted_of_a_strategy_counts_as_long_as_it_is_accepted(anna: Store, stranger: Store) -> None:
+    first, other = (NewStrategy("shop", "general", insight) for insight in ("Test first.", "Trust me."))
+    for store, times in ((anna, 2), (stranger, 5)):
+        for _ in range(times):
+            save_strategy(store, first)
+    save_strategy(stranger, other)
+
+    def counted() -> dict[str, int]:
+        return {one.insight: one.helpfulness for one in list_strategies(anna.primary)}
+
+    bring_strange(anna, stranger)
+    ours = {"Test first.": 2, "Trust me.": 0}
+    assert counted() == ours
+    decided(anna, stranger, "accepted")
+    assert counted() == {"Test first.": 7, "Trust me.": 1}
+    assert [line["helpfulness"] for line in exported(anna) if line.get("record") == "strategy"] == [2]
+    decided(anna, stranger, "revoked")
+    assert counted() == ours
+    with anna.write() as change:  # a store of before summed them
+        change.connection.execute("UPDATE strategies SET helpfulness = iif(id > 0, 7, 1)")
+        change.connection.execute((Path(PRESENT.sql_folder) / "migration_014.sql").read_text(encoding="utf-8"))
+    assert counted() == ours
 
 
 def test_a_stranger_lets_no_group_here_see_what_is_ours(anna: Store) -> None:

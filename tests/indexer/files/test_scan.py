@@ -406,8 +406,8 @@ def test_an_older_ruleset_is_redacted_again(store: Store, tmp_path: Path) -> Non
     put(tmp_path, "a.md", "the zebra")
     index_artifacts(store)
     with store.write() as change:
-        change.connection.execute("UPDATE artifacts SET ruleset = 0")
-        change.connection.execute("UPDATE documents SET ruleset = 0")
+        change.connection.execute("UPDATE artifacts SET ruleset = 1")
+        change.connection.execute("UPDATE documents SET ruleset = 1")
     report = index_artifacts(store)
     assert (report.files_read, report.unchanged, report.changed) == (1, 1, ()), "no file of the user's has changed"
     assert rows(store, "SELECT min(ruleset) > 0 FROM documents") == [(1,)]
