@@ -89,7 +89,7 @@ def prepare(path: str, file: FileText, mode: RedactionMode, known: frozenset[str
         if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
             hidden = head
     passages = tuple(split_passages(text[len(hidden) :], path, first_line=1 + hidden.count("\n")))
-    return PreparedFile(path, file, title, passages, tuple(documents.count_tokens(one.text) for one in passages))
+    return PreparedFile(path, file, title, passages, tuple(documents.count_tokens(one.text for one in passages)))
 
 
 def root_id(change: Change, root: str, project_root: str) -> int:

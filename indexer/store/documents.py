@@ -4,7 +4,7 @@
 module counts them, splits their identifiers, notes what they define, and numbers the change.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import apsw
 
@@ -15,6 +15,7 @@ from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.rows import Value, insert, update
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import searchable
+from ctxrank.indexer.text.tokens import ESTIMATE, TokenCounter, estimate_tokens
 
 _BATCH_DOCUMENTS = 500
 TextCount = tuple[int, str]  # how many tokens a text has, and who counted
@@ -74,12 +75,12 @@ def put(change: Change, document: Document, *, is_new: bool = False) -> int:
 
 def replace(change: Change, document_id: int, document: Document) -> None:
     """Write over a document that is known by its own id: how a passage changes owner or place."""
-    change.connection.execute(_UPDATE, (*_row(change, document), document_id))
+    change.connection.executemany(_UPDATE, [(*row, document_id) for row in _rows(change, [document])])
 
 
 def put_all(change: Change, new: Iterable[Document]) -> None:
     """Write new passages, and number the changes: `put` for all of them in one statement."""
-    change.connection.executemany(_INSERT, [_row(change, document) for document in new])
+    change.connection.executemany(_INSERT, _rows(change, new))
 
 
 def copy_passages(change: Change, of_id: int, owner_id: int) -> None:
@@ -104,29 +105,25 @@ _COUNTED = "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ? AND 
 _UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
 
 
-def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
+def _rows(change: Change, documents: Iterable[Document]) -> Iterator[tuple[str | int | None, ...]]:
     """The columns; the identifiers are the parts of compound words and, of a passage, the names that it defines."""
-    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.text.definitions import defined_names, with_names  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  as above
 
-    identifiers = split_identifiers(searchable(document.title), searchable(document.body))
-    if document.kind == "passage":
-        from ctxrank.indexer.text.definitions import defined_names, with_names  # noqa: PLC0415  as above
+    for document in documents:
+        identifiers = split_identifiers(searchable(document.title), searchable(document.body))
+        if document.kind == "passage":
+            identifiers = with_names(identifiers, defined_names(document.body, document.path))
+        counted = document.counted or next(count_tokens([document.body]))
+        yield (*document[:-2], change.next_seq(), identifiers, *counted)
 
-        identifiers = with_names(identifiers, defined_names(document.body, document.path))
-    counted = document.counted or count_tokens(document.body)
-    return (*document[:-2], change.next_seq(), identifiers, *counted)
 
-
-def count_tokens(text: str) -> TextCount:
-    """The tokens of a text: exact where a vocabulary is on this machine, else estimated."""
+def count_tokens(texts: Iterable[str]) -> Iterator[TextCount]:
+    """The tokens of each text: exact where a vocabulary is on this machine, else estimated."""
     from ctxrank.indexer.text.vocabulary import process_counter  # noqa: PLC0415  start-up: writing only
 
-    counter = process_counter()
-    if counter is None:
-        from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  as above
-
-        return estimate_tokens(text), ESTIMATE
-    return counter.count(text), counter.name
+    counter = process_counter() or TokenCounter(ESTIMATE, estimate_tokens)
+    return ((counter.count(text), counter.name) for text in texts)
 
 
 def remove(change: Change, document_id: int) -> None:
