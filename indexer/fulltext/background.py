@@ -10,6 +10,7 @@ any instant, the index is as after its last batch, and the next process to updat
 """
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -78,6 +79,7 @@ def main(primary: str, busy_ms: int) -> None:
 
     Segments that FTS5 merged on the way leave free pages, up to a third of the file: they are given back at the end.
     """
+    gc.disable()  # a batch is a million objects and no cycle
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the other one decides
     unbound_memory()  # a hook may have started it
     with open_at(at(primary), Fts5Engine, busy_ms) as store:

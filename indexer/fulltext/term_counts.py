@@ -29,10 +29,8 @@ from ctxrank.indexer.text.definitions import forms_of, names_in
 NAME_COUNTS = forward.IDENTIFIERS[forward.IDENTIFIERS_MAX]
 _LOWER = ", ".join(f"{column} = nullif(min(ifnull({column}, {NONE}), ?), {NONE})" for column in COLUMNS)
 _CHANGE = f"UPDATE main.terms SET df = df + ?, {_LOWER} WHERE id = ?"
-_INSERT = (
-    f"INSERT INTO main.terms (term, df, {', '.join(COLUMNS)}, id)"
-    f" VALUES (?, ?, {', '.join([f'nullif(?, {NONE})'] * len(COLUMNS))}, ?)"
-)
+# In the table's own order: the names of its columns took as long as its values, since each row asks for the statement.
+_INSERT = f"INSERT INTO main.terms VALUES (?8, ?9, ?1, 0, {', '.join(f'nullif(?{at}, {NONE})' for at in range(2, 8))})"
 _TERMS_MAX = 500_000  # remembered; logs have a new one in every line
 
 
@@ -56,7 +54,7 @@ class TermCounter:
         new = self._ids.take_new()
         changes = self.take_changes()
         # A new term belongs to a document of this batch, so it has changed.
-        connection.executemany(_INSERT, [(term, *changes.pop(id_)) for id_, term in new])
+        connection.executemany(_INSERT, [(*changes.pop(id_), term) for id_, term in new])
         spelt = [one for one in new if has_trigrams(one[1])]  # FTS5 writes out whenever rowids go backwards: ids ascend
         connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
         connection.executemany(_CHANGE, list(changes.values()))
@@ -94,7 +92,8 @@ class TermCounter:
         body = below_heading(text.title, text.body)
         terms, length = self._counts.add(body, text.title, identifiers, fixed, path_length)
         is_title = index_file.is_title(text.kind, text.body)
-        self.titles.update(forward.term_ids(terms) if is_title else ())
+        if is_title:
+            self.titles.update(forward.term_ids(terms))
         return terms, length, is_title
 
     def remove(self, blob: bytes, *, is_title: bool) -> None:

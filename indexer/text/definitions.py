@@ -60,10 +60,8 @@ def with_names(identifiers: str, names: Names) -> str:
 def names_in(identifiers: str) -> tuple[str, Names]:
     """The parts and the names that such a text holds."""
     parts, _, rest = identifiers.partition("\n")
-    if not rest:
-        return parts, Names()
     code, _, headings = rest.partition("\n")
-    return parts, Names(tuple(code.split()), tuple(headings.split()))
+    return parts, Names._make((tuple(code.split()), tuple(headings.split())))
 
 
 def _once(found: Iterable[Iterable[str]]) -> tuple[str, ...]:
