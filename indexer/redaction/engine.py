@@ -259,8 +259,7 @@ def _around(labels: _Spans, size: int) -> _Spans:
 def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secret]:
     names = places_of_names(text, places)
     named = find_named(text, names)
-    plain = [one for one in named if one.label.strip("\\\"'") == "REDACTED" and not one.is_weak]
-    yield from plain
+    yield from (one for one in named if one.label == "REDACTED" and not one.is_weak)
     yield from _by_rules(text, places, are_formats=False)
     yield from find_key_pieces(text, places.get(KEY_ANCHOR, []))
     yield from (one for one in named if not one.is_weak)
@@ -355,7 +354,7 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
         for anchor, start in _find_anchors(lower if windows is None else lower[first:last]):
             found[anchor].append(first + start)
     if windows is not None:
-        found[_KEY_BLOCK] = [match.start() for match in compiled(_KEY_BLOCK).finditer(lower)]
+        found[KEY_ANCHOR] = [match.start() for match in compiled(KEY_ANCHOR).finditer(lower)]
     return dict(found)
 
 
@@ -364,18 +363,18 @@ def _find_anchors(part: str) -> Iterator[tuple[str, int]]:
     _looked_through[0] += len(part)
     if _looked_through[0] > _CHARS_WITHOUT_AUTOMATON:
         scanner, words, longest = _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
-        for number, start, _ in find_in_parts(scanner, part, longest, overlapping=True):
-            yield words[number], start
-        return
+        found = find_in_parts(scanner, part, longest, overlapping=True)
+        return ((words[number], start) for number, start, _ in found)
     by_head, _ = _anchors()
-    for start, char in enumerate(part):
-        for head in (part[start : start + _HEAD_CHARS], char):
-            for anchor in by_head.get(head, ()):
-                if part.startswith(anchor, start):
-                    yield anchor, start
+    return (
+        (anchor, start)
+        for start, char in enumerate(part)
+        for head in (part[start : start + _HEAD_CHARS], char)
+        for anchor in by_head.get(head, ())
+        if part.startswith(anchor, start)
+    )
 
 
-_KEY_BLOCK = "-----begin"
 # Found by the same scan, which says at no cost that a text has none of them.
 _CONTROLS = frozenset(filter(is_control, map(chr, range(0x80))))
 

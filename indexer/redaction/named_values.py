@@ -92,6 +92,11 @@ _CHARS_BEHIND = 900 + GUARD_CHARS
 
 def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     word, quote, start = link["word"].lower(), link["q"], link.end()
+    is_password = word in _ANY_VALUE or word.startswith(_PASSWORDS)
+    is_headed = link["plural"] or link["map"] or link["below"] or link["bracket"]
+    least = r"\S{16}" if link["weak"] and not is_headed else r"\S{8}"
+    if not (is_password or link["element"] or compiled(least).match(text, start)):
+        return None  # too short for what is random or looks like a key: most of code and prose ends here
     operator = ":" if link["pair"] else link["operator"]
     near = text[max(0, place - _CHARS_BEFORE) : place]
     before = near[-1:]
@@ -104,7 +109,6 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     # An option of a command: `--db-password`, `-Password`.
     is_option = text.startswith("-", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
     is_prose = bool(link["dash"]) or (bool(link["flag"]) and not is_option)
-    is_password = word in _ANY_VALUE or word.startswith(_PASSWORDS)
     if word in _PARTS_OF_WORDS and _is_in_a_word(near, link["word"]):
         return None
     if is_version(text, start) or (link["below"] and not _is_setting(near)) or (link["dash"] and near.endswith("$(")):
