@@ -88,7 +88,7 @@ def split_passages(text: str, path: str, first_line: int = 1) -> list[Passage]:
         digest = content_digest(heading, piece)
         seen[digest] = count = seen.get(digest, 0) + 1
         key = digest if count == 1 else f"{digest}.{count}"
-        passages.append(Passage(key, heading, line, last_line, piece))
+        passages.append(Passage._make((key, heading, line, last_line, piece)))
         line += newlines
     return passages
 
@@ -129,7 +129,7 @@ def _groups(text: str, sections: list[_TextSection]) -> Iterator[tuple[int, int]
         head, section = sections[first], sections[index]
         if (
             section.end - head.start > TARGET_CHARS
-            or not _belongs(head, section, _is_leaf(sections, first), _is_leaf(sections, index))
+            or not _belongs(sections, first, index)
             or (section.start - head.start >= MIN_CHARS and _ends_group(text, section))
         ):
             yield first, index - 1
@@ -137,13 +137,14 @@ def _groups(text: str, sections: list[_TextSection]) -> Iterator[tuple[int, int]
     yield first, len(sections) - 1
 
 
-def _belongs(head: _TextSection, section: _TextSection, head_is_leaf: bool, section_is_leaf: bool) -> bool:
-    """Whether a section may join a group: one below the group's head, or both are leaves of one parent."""
-    if not head.path:  # what comes before the first heading has no place in the tree
+def _belongs(sections: list[_TextSection], first: int, index: int) -> bool:
+    """Whether a section may join the group of the first: it is below that, or both are leaves of one parent."""
+    head, path = sections[first].path, sections[index].path
+    if not head:  # what comes before the first heading has no place in the tree
         return False
-    if section.path[: len(head.path)] == head.path and len(section.path) > len(head.path):
-        return True
-    return head_is_leaf and section_is_leaf and section.path[:-1] == head.path[:-1]
+    if len(path) > len(head):
+        return path[: len(head)] == head
+    return path[:-1] == head[:-1] and _is_leaf(sections, first) and _is_leaf(sections, index)
 
 
 def _is_leaf(sections: list[_TextSection], index: int) -> bool:
@@ -230,17 +231,17 @@ def _begins_anew(text: str, start: int, at: int) -> bool:
 def _nest(text: str, openings: Iterator[_Opening]) -> list[_TextSection]:
     """Give every opening its path and its end. What precedes the first one has no name."""
     sections: list[_TextSection] = []
-    outer: list[_Opening] = []
+    levels: list[int] = []  # of the openings that the last one is in, and its own
     path: tuple[str, ...] = ()
     start = 0
-    for opening in openings:
-        if opening.start > start and not (start == 0 and text[: opening.start].isspace()):
-            sections.append(_TextSection._make((path, start, opening.start)))
-            start = opening.start
-        while outer and (outer[-1].level >= opening.level or len(outer) == PATH_DEPTH):
-            outer.pop()
-        outer.append(opening)
-        path = tuple(above.name for above in outer)
+    for begin, level, name in openings:
+        if begin > start and not (start == 0 and text[:begin].isspace()):
+            sections.append(_TextSection._make((path, start, begin)))
+            start = begin
+        while levels and (levels[-1] >= level or len(levels) == PATH_DEPTH):
+            levels.pop()
+        path = (*path[: len(levels)], name)
+        levels.append(level)
     sections.append(_TextSection(path, start, len(text)))
     return sections
 
