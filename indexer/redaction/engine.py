@@ -66,7 +66,7 @@ def shown_secrets(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -
     is_seen_as_it_is = is_plain(text)
     view = text if is_seen_as_it_is else seen(text).text
     lower = _lower(view)
-    claims = _claims_of(view, lower, _places(lower, None) if mode.sees_forms else {}, mode, frozenset())
+    claims = _claims_of(view, lower, _places(lower, mode), mode, frozenset())
     return frozenset(claims.values()), is_seen_as_it_is and claims.are_none
 
 
@@ -94,14 +94,12 @@ def redact(
     elif "\x1b" in text or (not mode.sees_forms and not is_plain(text)):  # else the scan for anchors says so
         return _redact_disguised(text, mode, known)
     names: set[str] = set()
-    windows: _Spans | None = None
+    windows: _Spans = []
     for _ in range(0 if mode.is_off else _PASSES):
         lower = _lower(text)
-        places: dict[str, list[int]] = {}
-        if mode.sees_forms:
-            places = _places(lower, windows)
-            if not _CONTROLS.isdisjoint(places):
-                return _redact_disguised(text, mode, known)
+        places = _places(lower, mode, windows)
+        if not _CONTROLS.isdisjoint(places):
+            return _redact_disguised(text, mode, known)
         if not (places or known or mode.rules is not None or mode.sees_randomness or "private>" in lower):
             break  # of most paths and titles: nothing could be claimed
         claims = _claims_of(text, lower, places, mode, known)
@@ -141,7 +139,7 @@ def _redact_disguised(text: str, mode: RedactionMode, known: frozenset[str]) -> 
 def _replaced(text: str, view: View, mode: RedactionMode, names: set[str], known: frozenset[str]) -> str:
     """The text with labels for what the view of it shows."""
     lower = _lower(view.text)
-    claims = _claims_of(view.text, lower, _places(lower, None) if mode.sees_forms else {}, mode, known)
+    claims = _claims_of(view.text, lower, _places(lower, mode), mode, known)
     return text if claims.are_none else claims.moved(text, view).apply(names)[0]
 
 
@@ -153,7 +151,7 @@ def _claims_of(
     if "private>" in lower and mode.value != "off":
         for start, end in _private_blocks(text):
             claims.add(start, end, "[PRIVATE]", _PRIVATE_RULE)
-    seen_by: list[Iterable[Secret]] = [_forms(text, places, lower)] if mode.sees_forms and places else []
+    seen_by: list[Iterable[Secret]] = [_forms(text, places, lower)] if places else []
     if mode.rules is not None:
         seen_by = [mode.rules.find_purged(text), *seen_by, mode.rules.find(text)]
     for secret in chain.from_iterable(seen_by):
@@ -265,9 +263,8 @@ def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secr
     yield from (one for one in named if not one.is_weak)
     yield from find_in_columns(text, names)
     yield from _by_rules(text, places, are_formats=True)
-    if not places.keys().isdisjoint(vendors().keys()):  # most texts name none of the 150
-        for vendor in [vendor for vendor in vendors() if vendor in places]:
-            yield from find_vendor_values(text, vendor, places[vendor])
+    for vendor in filter(places.__contains__, vendors()):
+        yield from find_vendor_values(text, vendor, places[vendor])
     yield from find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, []))
     yield from (one for one in named if one.is_weak)
 
@@ -344,18 +341,20 @@ def _lower(text: str) -> str:
     return "".join([text[at : at + _LOWERED_CHARS].lower() for at in range(0, len(text), _LOWERED_CHARS)])
 
 
-def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
+def _places(lower: str, mode: RedactionMode, windows: _Spans | None = None) -> dict[str, list[int]]:
     """Where the anchors stand, each one's places in order; in these parts of the text, if they are given.
 
     Key blocks are longer than a part, so where they begin is seen everywhere.
     """
     found: defaultdict[str, list[int]] = defaultdict(list)
-    for first, last in [(0, len(lower))] if windows is None else windows:
-        for anchor, start in _find_anchors(lower if windows is None else lower[first:last]):
+    if not mode.sees_forms:
+        return found
+    for first, last in windows or [(0, len(lower))]:
+        for anchor, start in _find_anchors(lower[first:last]):
             found[anchor].append(first + start)
-    if windows is not None:
+    if windows:
         found[KEY_ANCHOR] = [match.start() for match in compiled(KEY_ANCHOR).finditer(lower)]
-    return dict(found)
+    return found
 
 
 def _find_anchors(part: str) -> Iterator[tuple[str, int]]:
@@ -363,8 +362,7 @@ def _find_anchors(part: str) -> Iterator[tuple[str, int]]:
     _looked_through[0] += len(part)
     if _looked_through[0] > _CHARS_WITHOUT_AUTOMATON:
         scanner, words, longest = _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
-        found = find_in_parts(scanner, part, longest, overlapping=True)
-        return ((words[number], start) for number, start, _ in found)
+        return ((words[number], start) for number, start, _ in find_in_parts(scanner, part, longest, overlapping=True))
     by_head, _ = _anchors()
     return (
         (anchor, start)

@@ -93,8 +93,7 @@ _CHARS_BEHIND = 900 + GUARD_CHARS
 def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     word, quote, start = link["word"].lower(), link["q"], link.end()
     is_password = word in _ANY_VALUE or word.startswith(_PASSWORDS)
-    is_headed = link["plural"] or link["map"] or link["below"] or link["bracket"]
-    least = r"\S{16}" if link["weak"] and not is_headed else r"\S{8}"
+    least = r"\S{16}" if link["weak"] and not any(link.group("plural", "map", "below", "bracket")) else r"\S{8}"
     if not (is_password or link["element"] or compiled(least).match(text, start)):
         return None  # too short for what is random or looks like a key: most of code and prose ends here
     operator = ":" if link["pair"] else link["operator"]
@@ -231,7 +230,7 @@ def _is_unbalanced(value: str) -> bool:
 def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
-    if link["plural"] or link["map"] or link["below"] or link["bracket"]:
+    if any(link.group("plural", "map", "below", "bracket")):
         return is_likely(value) and not (link["weak"] and (_says_no_secret(link) or _is_digest(value, link)))
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link) or not value.replace("_", "").isalnum())
