@@ -57,9 +57,8 @@ class TermCounter:
         connection.executemany(_INSERT, [(*changes.pop(id_), term) for id_, term in new])
         spelt = [one for one in new if has_trigrams(one[1])]  # FTS5 writes out whenever rowids go backwards: ids ascend
         connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
-        connection.executemany(_CHANGE, list(changes.values()))
-        titles = [(count, id_) for id_, count in self.titles.items()]
-        connection.executemany("UPDATE main.terms SET titles = titles + ? WHERE id = ?", titles)
+        connection.executemany(_CHANGE, changes.values())
+        connection.executemany("UPDATE main.terms SET titles = titles + ?2 WHERE id = ?1", self.titles.items())
         self.titles.clear()
 
     def take_changes(self) -> dict[int, tuple[int, ...]]:
@@ -116,17 +115,17 @@ class _Ids(dict[str, int]):
     def start(self) -> None:
         if len(self) > _TERMS_MAX:
             self.clear()
-        self._last_id = int(self._index.connection.execute("SELECT ifnull(max(id), 0) FROM main.terms").get)
+        self._last_id = self._index.connection.execute("SELECT max(id) FROM main.terms").get or 0
         self._has_all = len(self) == self._last_id  # ids have no gaps
 
     def __missing__(self, term: str) -> int:
-        found = None
+        id_: int | None = None
         if not self._has_all:
-            found = self._index.connection.execute("SELECT id FROM main.terms WHERE term = ?", (term,)).get
-        if found is None:
-            self._last_id += 1
-            self._new.append((self._last_id, term))
-        id_ = self[term] = self._last_id if found is None else int(found)
+            id_ = self._index.connection.execute("SELECT id FROM main.terms WHERE term = ?", (term,)).get
+        if id_ is None:
+            id_ = self._last_id = self._last_id + 1
+            self._new.append((id_, term))
+        self[term] = id_
         return id_
 
     def take_new(self) -> list[tuple[int, str]]:

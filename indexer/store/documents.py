@@ -75,7 +75,8 @@ def put(change: Change, document: Document, *, is_new: bool = False) -> int:
 
 def replace(change: Change, document_id: int, document: Document) -> None:
     """Write over a document that is known by its own id: how a passage changes owner or place."""
-    change.connection.executemany(_UPDATE, [(*row, document_id) for row in _rows(change, [document])])
+    [row] = _rows(change, [document])
+    change.connection.execute(_UPDATE, (*row, document_id))
 
 
 def put_all(change: Change, new: Iterable[Document]) -> None:
