@@ -36,8 +36,8 @@ _MOST_SECRETS = 1000
 
 def read_secrets(text: str) -> list[str]:
     """The secrets of a file, one a line. Raises UsageError where one is too short: it would be found everywhere."""
-    lines = [line.strip() for line in text.splitlines()]
-    secrets = list(dict.fromkeys(line for line in lines if line and not is_between_keys(line)))
+    lines = dict.fromkeys(map(str.strip, text.splitlines()))
+    secrets = [line for line in lines if line and not is_between_keys(line)]
     if not secrets:
         raise UsageError("There is no secret.", "Give one a line, in a file or on stdin ('--secret -').")
     # Nothing of it is shown: this is the one place that must not say what it was given.
@@ -67,8 +67,7 @@ def forget_secrets(
     # The mode sees these secrets, too; where redaction is off, these alone.
     rules = UserRules() if mode.rules is None or mode.value == "off" else mode.rules
     seeing = mode.with_rules(rules._replace(literals=pattern))
-    report = redact_again(store, seeing, is_dry_run=is_dry_run, is_only_for_these=True)
-    counts = dict(report.redacted)
+    counts = dict(redact_again(store, seeing, is_dry_run=is_dry_run, is_only_for_these=True).redacted)
     if is_dry_run:
         # What would be redacted is counted by what it is; here is what no redaction reaches.
         for place, rows in _holding(store.primary, pattern, is_dry_run=True):
@@ -86,7 +85,8 @@ def forget_secrets(
         forget_memories(change.connection)
         note_removals(change.connection, {"secret": sum(counts.values())}, HERE)
         note_secrets(change, found=sought)
-    return PurgeReport(counts, numbers, (), is_erased=erase(store), is_dry_run=False)
+    note = "The files, exports and backups that hold it are yours to clean: a purge touches none of them."
+    return PurgeReport(counts, numbers, (note,), is_erased=erase(store), is_dry_run=False)
 
 
 def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":

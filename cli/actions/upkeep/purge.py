@@ -64,9 +64,8 @@ def purge(
             more = {"forgotten": forgot.is_erased and unconfirmed == 0, "team": left}
             is_done = is_done and unconfirmed == 0
             notes += said
-    exit_code = 0 if is_done else LockedError.exit_code
     lines = _forgot_lines(forgot, is_secret="secret" in named)
-    return Reply(lambda: Extended(forgot, more), lines, exit_code=exit_code, notes=notes)
+    return Reply(lambda: Extended(forgot, more), lines, exit_code=0 if is_done else LockedError.exit_code, notes=notes)
 
 
 def _what_is_in_the_way(store: Store) -> str:

@@ -305,6 +305,7 @@ def test_a_secret_goes_from_texts_names_and_paths_and_stays_away(
     forgot = forget_secrets(store, [SECRET], load_config(store).redaction_mode)
     assert is_forgotten(store, forgot, SECRET)
     assert forgot.removed["package"] == 1 and forgot.removed["sessions"] == 1 and forgot.removed["path"] > 0
+    assert "exports and backups that hold it are yours to clean" in "".join(forgot.notes)
     assert len(search_ids(store, "heron")) == 2
     save(store, "again.md", f"It says {SECRET} once more.\n", session="T")
     index_artifacts(store)
