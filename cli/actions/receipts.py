@@ -15,8 +15,6 @@ from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.replay import Difference, difference, replay_receipt
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
-_SAID = ("task", "failure")  # inputs that somebody wrote, perhaps under older redaction rules
-
 
 def list_(
     call: Call, session: str | None, group: str | None, agent: str | None, limit: int, of_hooks: bool = False
@@ -60,7 +58,8 @@ def show(call: Call, receipt_id: int) -> Reply:
     """Read one receipt."""
     with call.open() as store:
         receipt, mode = get_receipt(store.primary, receipt_id), load_config(store).redaction_mode
-    said = {name: cleaned_task(receipt.inputs[name], mode) for name in _SAID if name in receipt.inputs}
+    # What somebody wrote, perhaps under older redaction rules.
+    said = {name: cleaned_task(receipt.inputs[name], mode) for name in ("task", "failure") if name in receipt.inputs}
     receipt = receipt._replace(inputs={**receipt.inputs, **said})
     inputs = (f"   {one_line(name)}: {_input(name, value)}" for name, value in receipt.inputs.items())
     return Reply(
@@ -73,7 +72,7 @@ def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
     with call.open() as store:
         result = replay_receipt(store, get_receipt(store.primary, receipt_id))
     lines = [f"receipt {receipt_id}: {'the same bytes' if result.is_same else 'other bytes, because'}"]
-    lines += [] if result.is_same else [f"   {one_line(change)}" for change in result.changes]
+    lines += [f"   {one_line(change)}" for change in result.changes]
     return Reply(
         lambda: Extended(result, {"receipt": receipt_id}),
         [] if is_text else lines,
@@ -107,9 +106,13 @@ def _difference_lines(found: Difference) -> Iterator[str]:
 
 
 def _input(name: str, value: str) -> str:
-    """One input of a receipt as a person reads it: a moment is stored in microseconds."""
+    """One input of a receipt as a person reads it: a moment is stored in microseconds, the state of code as the fourth
+    of five columns (code_state.py).
+    """
     if name == "as_of" and value.isdecimal():
         return format_us(int(value))
+    if name == "anchors":
+        value = "; ".join(filter(None, value.split("\t")[3::4]))  # a row's last column ends where the next row begins
     return one_line(value) or "not set"
 
 

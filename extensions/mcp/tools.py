@@ -148,7 +148,7 @@ def read(caller: Caller, id: str, depth: str, start: int, max_tokens: int) -> An
     """A document as Markdown, or as much of it as fits."""
     shown = caller.ask("show", {"document": caller.document(id.strip()), "depth": depth})[0]["document"]
     passages = [one["text"] for one in shown.get("passages", [])]
-    whole = "\n".join([shown.get("body", ""), *passages]).strip("\n")
+    whole = "\n".join([shown.get("body", ""), "", *passages]).strip("\n")
     text, end = _cut(whole, start, max(max_tokens - _AROUND_A_TEXT, _LEAST_OF_A_TEXT))
     facts = [f"{name} {shown[field]}" for name, field in _FACTS.items() if shown.get(field)]
     details: _Json = shown.get("details") or {}

@@ -128,6 +128,9 @@ def test_what_has_drifted_is_said_with_what_differs(ask: _Ask, tmp_path: Path, m
             "nothing has drifted.\nctxrank: changed since the last 'ctxrank index', which looks at them: load.py.\n"
         )
         bring_up_to_date(store)
+    ask(*_ASSEMBLE, "zebra")
+    (code,) = (line for line in ask("show", "receipt:1").out.splitlines() if line.startswith("   anchors: "))
+    assert code.removeprefix("   anchors: ") == "load changed, parse same; parse same"
     assert ask("drifted").err == ""
     answer = ask("drifted")
     assert answer.code == 0 and answer.out.splitlines()[:2] == [

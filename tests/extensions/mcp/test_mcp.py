@@ -184,7 +184,8 @@ def test_a_finding_is_kept_with_its_text_and_read_again(call: Call, within: With
         found = _text(await client.call_tool("search", {"query": "frobnicator lock"}))
         assert f"{saved.structured_content['id']} Why frobnication stalls (package" in found  # it is in no file
         read = _text(await client.call_tool("read", {"id": saved.structured_content["id"]}))
-        assert "The lock is taken twice in zorblax.py." in read and "* priority high" in read
+        assert f"{given['summary']}\n\n# Frobnication\n\nThe lock is taken twice in zorblax.py." in read
+        assert "* priority high" in read
         block = _text(await client.call_tool("context", {"task": "frobnication stalls", "group": ""}))
         assert "zorblax.py" in block
 
