@@ -120,16 +120,16 @@ def known_artifacts(connection: apsw.Connection, root: int) -> dict[str, Artifac
 def stored_text(connection: apsw.Connection, path: str, stamp: tuple[int, int]) -> StoredText:
     """What is stored of a file of the project that has this size and date; '' where that is nothing."""
     query = """
-        SELECT p.start_line, p.body
-          FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id AND r.path = '.'
-          JOIN documents AS d ON d.kind = 'artifact' AND d.record_id = a.id JOIN documents AS p ON p.owner_id = d.id
+        SELECT p.start_line, p.body FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id AND r.path = '.'
+          JOIN documents AS d ON d.kind = 'artifact' AND d.record_id = a.id
+            OR d.kind = 'package' AND d.record_id = (SELECT max(id) FROM packages WHERE artifact_id = a.id)
+          JOIN documents AS p ON p.owner_id = d.id
          WHERE a.path = ? AND a.size_bytes = ? AND a.mtime_ns = ? ORDER BY p.start_line
     """
     text, line = "", 1
     for start_line, body in connection.execute(query, (path, *stamp)):
-        gap = "\n" * (start_line - line)
-        text += gap + body
-        line += len(gap) + body.count("\n")
+        text += "\n" * (start_line - line) + body
+        line = start_line + body.count("\n")
     return StoredText(stamp, text)
 
 

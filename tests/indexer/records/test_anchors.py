@@ -512,6 +512,17 @@ def test_each_checkout_is_told_of_its_own_files(store: Store, tmp_path: Path, mo
         assert [one.state for one in look_again(there, anchors(store))] == ["lost"]
 
 
+def test_it_is_known_what_a_file_was_that_belongs_to_a_package(store: Store, tmp_path: Path) -> None:
+    index(store)
+    for summary in ("The first version.", "The second one."):
+        new = NewPackage("shop", None, "research", "src/config.py", "developer", summary)
+        save_package(store, new, create_session=True)
+    number = save(store, "`load` in src/config.py is slow")
+    (tmp_path / "src" / "config.py").write_text(CONFIG.replace("def load(path)", "def read(path)"))
+    index(store)
+    assert [(one.name, one.state, one.now_start) for one in anchors(store, number)] == [("load", "changed", 4)]
+
+
 def test_a_run_of_a_worktree_knows_what_the_projects_files_were(store: Store, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / ".gitignore").write_text(".ctxrank\n")
