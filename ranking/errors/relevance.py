@@ -50,10 +50,10 @@ def relevant_errors(
         about: list[tuple[int, str]] = []
         others: list[tuple[int, str]] = []
         compared = rows[:_MOST_COMPARED]
-        scores = term_scores(plan, [row.rowid for row in compared])
+        scores_of = term_scores(plan, [row.rowid for row in compared])
         most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
         for row in compared:
-            shared = {part.term.text: part.term for part in scores.get(row.rowid, ())}
+            shared = {part.term.text: part.term for part in scores_of(row.rowid)}
             pattern = documents[row.owner_id]
             if len(shared) >= least or (
                 pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())

@@ -21,9 +21,9 @@ def explain_blend(
     terms: dict[str, float] = {}
     total = group.score if group is not None else 0.0
     shares = group.shares() if group is not None and total else []
-    scores = term_scores(plan, [candidate.rowid for _, candidate, _ in shares]) if shares else {}
+    scores_of = term_scores(plan, [candidate.rowid for _, candidate, _ in shares])
     for share, candidate, name in shares:
-        of_terms = scores.get(candidate.rowid, [])
+        of_terms = scores_of(candidate.rowid)
         if candidate.rowid == WHOLE_FILE:
             of_terms = whole_term_scores(plan, [candidate.owner_id]).get(candidate.owner_id, [])
         value, scale = text_value * share * candidate.score / total, text_value * share / total

@@ -15,7 +15,6 @@ prose, the whole text of the file does, too (whole_files.py).
 
 from collections import defaultdict
 from collections.abc import Iterable
-from math import inf
 
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate
@@ -70,13 +69,15 @@ class HitGroup:
     @property
     def best(self) -> Candidate:
         """The row that counts in full."""
-        return next(candidate for share, candidate, _ in self.shares() if share == 1.0)
+        own, passages = self.own, self.passages
+        if own is None or (passages and (own.score <= passages[0].score or self.own_share < PROSE_OWN_SHARE)):
+            return passages[0]
+        return own
 
     def shares(self) -> list[tuple[float, Candidate, str]]:
         """Which rows make the score, with which share, and what they are."""
         own, passages = self.own, self.passages
-        best = passages[0].score if passages and self.own_share >= PROSE_OWN_SHARE else inf
-        is_own_best = own is not None and (not passages or own.score > best)
+        is_own_best = own is self.best
         shares: list[tuple[float, Candidate, str]] = []
         if own is not None and (is_own_best or self.own_share > 0):
             shares.append((1.0 if is_own_best else self.own_share, own, "title, summary and path"))

@@ -267,7 +267,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     outcome, engine, reason = _outcome(shown, spawn.store, readiness)
     shown = shown._replace(
         outcome=outcome,
-        engine="heuristic" if any(one.words is None for one in selection.packages[: spawn.limit]) else engine,
+        engine="heuristic" if any(one.text is None for one in selection.packages[: spawn.limit]) else engine,
         reason=reason,
         stale=readiness.stale,
         budget=budget,

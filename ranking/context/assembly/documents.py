@@ -46,9 +46,10 @@ def package_candidate(
     has_detail = has_detail and ranked.standing != IS_ROUTED
     if detail != "summary" and spawn.zone is limits.NORMAL and has_detail:
         # Where nothing says which, the file's beginning.
-        is_unsaid = ranked.words is None or (bool(ranked.standing) and not ranked.passage_ids)
+        best = ranked.passage_ids
+        is_unsaid = ranked.text is None or (bool(ranked.standing) and not best)
         others = -1 if detail == "full" else 1 if is_unsaid else 0
-        passages, count = texts.of(package.document_id, ranked.passage_ids, others)
+        passages, count = texts.of(package.document_id, best, others)
         if ranked.standing or not shown_path(package.path):
             summary = " ".join(package.summary.split())
             passages = [one for one in passages if _says_something(one, summary)]

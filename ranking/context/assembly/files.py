@@ -93,8 +93,9 @@ def find_files(plan: Plan, store: Store, task: str, query: Query) -> FoundFiles:
     least = max((group.worth for group, id_, _ in ranked if id_ not in named), default=0.0) * _MIN_SHARE_OF_BEST
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
-    for (group, id_, checkout), words in zip(ranked, telling_words(plan, [row[0] for row in ranked]), strict=True):
-        text = calibrated(group.score, half)
+    words_of = telling_words(plan, [row[0] for row in ranked])
+    for group, id_, checkout in ranked:
+        text, words = calibrated(group.score, half), words_of(group)
         if id_ in named or (group.worth >= least and text >= FLOOR and len(words) >= least_words):
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_PASSAGE)
             files.append(MatchingFile(id_, passage_ids, text, words, checkout))

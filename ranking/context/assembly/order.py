@@ -6,7 +6,7 @@ With a task text the score is the blend of the heuristic and of how well a packa
 or without an index, it is the heuristic alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -40,19 +40,30 @@ UNUSED_CLONE = "it came with the repository and was not used here"
 class RankedPackage(NamedTuple):
     """An eligible package with its score, and why: what is known of it for the limit's and the block's sake.
 
-    `text` is its T, None where the heuristic alone decides. `words` of the task and `passage_ids` are what matches,
-    best first; None without a task.
+    `text` is its T, None where the heuristic alone decides. `group` are the rows by which the task found it.
     """
 
     package: EligiblePackage
     text: float | None
     parts: HeuristicParts
     score: float
-    words: tuple[str, ...] | None = None
-    passage_ids: tuple[int, ...] = ()
     explanation: "Explanation | None" = None
     is_best_known: bool = False  # it has no bearing on the task, and neither has any other
     standing: str = ""  # IS_NEAR, IS_BEARING or IS_ROUTED where the task decides the detail (bearing.py)
+    group: HitGroup | None = None
+    words_of: Callable[[HitGroup], tuple[str, ...]] | None = None
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """The words of the task that match, the most telling first; None without a task."""
+        if self.text is None:
+            return None
+        return self.words_of(self.group) if self.group and self.words_of else ()
+
+    @property
+    def passage_ids(self) -> tuple[int, ...]:
+        """The passages that match, best first; what is routed is in a line, and its text counts nothing."""
+        return best_passages(self.group, SHOWN_PASSAGES, _MIN_SHARE) if self.group and self.text else ()
 
 
 class ZoneSelection(NamedTuple):
@@ -85,7 +96,6 @@ def rank_packages(
     rows: list[RankedPackage] = []
     found: dict[Signals, tuple[HeuristicParts, float]] = {}  # many packages are of one day and one priority
     own_group = group.name if group is not None else None
-    words = None if texts is None else ()
     for package in eligible:
         is_same_group = package.is_own_group and package.group == own_group
         text = None if texts is None else texts.get(package.document_id, 0.0)
@@ -100,7 +110,7 @@ def rank_packages(
             found[signals] = parts, parts.total
         parts, total = found[signals]
         score = total if text is None else blended(text, total)
-        rows.append(RankedPackage(package, text, parts, score, words))
+        rows.append(RankedPackage(package, text, parts, score))
     rows.sort(key=_order)
     return rows
 
@@ -181,12 +191,9 @@ def with_matches(
     """The packages with the words and the passages that match, and where it is asked for with their scores' trees."""
     within: list[RankedPackage] = []
     matching = [groups.get(row.package.document_id) for row in rows]
-    words = iter(telling_words(plan, list(filter(None, matching))))
+    words_of = telling_words(plan, list(filter(None, matching)))
     for row, group in zip(rows, matching, strict=True):
-        if group:
-            row = row._replace(words=next(words))
-        if group and row.text:  # what is routed is in a line, and its text counts nothing
-            row = row._replace(passage_ids=best_passages(group, SHOWN_PASSAGES, _MIN_SHARE))
+        row = row._replace(group=group, words_of=words_of)
         if spawn.request.is_explained:
             from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
@@ -202,12 +209,15 @@ def best_passages(group: HitGroup, most: int, least_share: float) -> tuple[int, 
     return tuple(document_id_of(row.rowid) for row in group.passages[:most] if row.score >= least)
 
 
-def telling_words(plan: Plan, groups: list[HitGroup]) -> list[tuple[str, ...]]:
-    """The words of the task that the best row of each of these hits rests on, the most telling first."""
-    best = [group.best.rowid for group in groups]
-    scores = term_scores(plan, best) if best else {}
-    words = ([part.term.text.lower() for part in scores.get(row, ())] for row in best)
-    return [tuple(dict.fromkeys(texts))[:_NAMED_WORDS] for texts in words]
+def telling_words(plan: Plan, groups: list[HitGroup]) -> Callable[[HitGroup], tuple[str, ...]]:
+    """What gives the words of the task that the best row of one of these hits rests on, the most telling first."""
+    scores_of = term_scores(plan, [group.best.rowid for group in groups])
+
+    def words_of(group: HitGroup) -> tuple[str, ...]:
+        texts = dict.fromkeys([part.term.text.lower() for part in scores_of(group.best.rowid)])
+        return tuple(texts)[:_NAMED_WORDS]
+
+    return words_of
 
 
 def label(package: EligiblePackage, session: str) -> str:

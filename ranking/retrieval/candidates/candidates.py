@@ -5,7 +5,7 @@ scoped search never asks the engine to rank, which walks every posting list of t
 matches too many rows, only those are scored that may be among the best (threshold.py).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import accumulate, chain, compress, groupby, repeat
 from operator import attrgetter, itemgetter, sub
 
@@ -104,13 +104,14 @@ class Scorer:
     def scores(self, rows: list[Row]) -> list[float]:
         """BM25 of rows, in their order."""
         lengths = [row[2] for row in rows]
-        return saturated_sums(self._counted(rows), lengths, self._worth, self._fixed, self._by_length)
+        return saturated_sums(self.counted(rows), lengths, self._worth, self._fixed, self._by_length)
 
     def frequencies(self, rows: list[Row]) -> Iterator[dict[int, float]]:
         """For each row the weighted tf of the query's terms that it holds, by the place of the term."""
-        return weighted_tfs(self._counted(rows), len(rows))
+        return weighted_tfs(self.counted(rows), len(rows))
 
-    def _counted(self, rows: list[Row]) -> list[CountedColumn]:
+    def counted(self, rows: list[Row]) -> list[CountedColumn]:
+        """What rows hold of the query's terms, by column."""
         none = FieldWeights(0.0, 0.0, 0.0, 0.0)
         return [
             (places, self._engine.frequencies(
@@ -123,7 +124,7 @@ class Scorer:
     def wholes(self, document_ids: Iterable[int], most: int | None = None) -> dict[int, WholeMatch]:
         """The whole of each of these documents that has passages, and no more than so many."""
         rows = self._engine.passages_of(document_ids, most)
-        columns = self._counted(rows)
+        columns = self.counted(rows)
         found: dict[int, WholeMatch] = {}
         end = 0
         for owner_id, passages in groupby(rows, itemgetter(1)):
@@ -198,11 +199,23 @@ def _candidates(rows: list[Row], scores: list[float]) -> list[Candidate]:
     return [*map(Candidate._make, parts)]
 
 
-def term_scores(plan: Plan, rowids: Iterable[int]) -> dict[int, list[TermScore]]:
-    """The summands of the scores of rows, by row, the largest first: what `find_candidates` added up."""
-    rows = plan.engine.rows_of(rowids)
-    counted = zip(rows, Scorer(plan).frequencies(rows), strict=True)
-    return {row[0]: term_scores_of(plan, found, row[2], plan.statistics.average_length) for row, found in counted}
+def term_scores(plan: Plan, rowids: Collection[int]) -> Callable[[int], list[TermScore]]:
+    """What gives the summands of the score of each of these rows, the largest first: what `find_candidates` added up.
+
+    They are read at once and made for each row that is asked about; a row that is gone has none.
+    """
+    rows = plan.engine.rows_of(rowids) if rowids else []
+    columns = Scorer(plan).counted(rows)
+    places = {row[0]: place for place, row in enumerate(rows)}
+
+    def scores_of(rowid: int) -> list[TermScore]:
+        place = places.get(rowid)
+        if place is None:
+            return []
+        (found,) = weighted_tfs([(terms, counted[place : place + 1]) for terms, counted in columns], 1)
+        return term_scores_of(plan, found, rows[place][2], plan.statistics.average_length)
+
+    return scores_of
 
 
 def _scoped_rows(plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], bool]:
