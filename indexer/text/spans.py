@@ -40,7 +40,7 @@ _MOST_BETWEEN = 200  # lines, of which one may be what a line is now
 _MOST_COMPARED = 1_000_000  # pairs of lines that are there more than once
 _REGION_LINES = 12  # on each side of a span, by which a file is told that may have it
 _DECORATORS = ("@", "#[")
-_CLOSERS = (")", "]", "}", ">")
+_CLOSERS = (")", "]", "}", ">", "where ", "rescue ", "ensure ")  # and what else is no further in than a definition
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 _WORD = re.compile(r"\w+")
 _SET = re.compile(r"""^[\s"']*(?:[\w.$-]*\.)?([\w$-]+)["']?\s*(?::=?|\?:|=)(?![:=>])""")
@@ -247,8 +247,9 @@ class Source:
                 quotes, seen = quotes + above.count('"""') + above.count("'''"), place
             if not quotes % 2:
                 line = self.lines[place].strip()
-                is_on = depth == indent and line.startswith(_CLOSERS)
-                if depth < indent or not (is_on or is_open or (line == "{" and place == at + 1)):
+                is_body = line == "{" and self.lines[place - 1].rstrip()[-1:] not in ";}"  # nor empty
+                is_on = depth == indent and (is_body or f"{line} ".startswith(_CLOSERS))
+                if depth < indent or not (is_on or is_open):
                     end = place
                     break
                 is_open = is_open and not (is_on and not line.endswith("{"))
@@ -469,10 +470,6 @@ def _places_of(text: str, word: str) -> Iterator[int]:
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
-        if not (_is_in_word(text[at - 1 : at]) or _is_in_word(text[end : end + 1])):
+        if not any(char.isalnum() or char in "_$" for char in text[at - 1 : at] + text[end : end + 1]):
             yield at + 1
         at = text.find(word, end)
-
-
-def _is_in_word(char: str) -> bool:
-    return char.isalnum() or char in ("_", "$")
