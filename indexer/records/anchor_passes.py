@@ -42,8 +42,10 @@ _FOLLOWED = Anchor._fields[Anchor._fields.index("state") :]
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _LEAST_SUCCESSOR = 0.3  # of what a file said, around a span and in all, and of its name, together
-_NAME_SHARE = 0.3  # that the words of a name are worth
+_NAME_SHARE, _KIN_SHARE = 0.3, 0.2  # that the words of a name are worth, and the same name in a folder called the same
 _LEAST_AROUND = 0.5  # of what is around a span, where no more is known
+_LEAST_DEFINED = 0.6  # of the lines of a definition, where its name alone does not tell it
+_LEAST_OF_NEW = 0.1  # of the new file, where all of another is looked for
 _LEAST_COMMON = 3  # lines: any two files have an import in common
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 # Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
@@ -210,22 +212,11 @@ class _Elsewhere:
         definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
         if self.paths.keys().isdisjoint(definers):
             return None
-        paths = (path for path in definers if path != anchor.now_path)
-        sources = [*filter(None, map(self._tree.source, paths))]
-        found = [one for one in sources if one.defined(name)]
-        if not found:
-            return self._of_another_owner(sources, name, kept)
+        found = [one for one in map(self._tree.source, definers) if one and one.defined(name)]
         if len(found) > 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
             own = {*kept.words}
-            found = [one for one in found if 2 * len(own & one.known_words) >= len(own)]
+            found = [one for one in found if len(own & one.known_words) >= _LEAST_DEFINED * len(own)]
         return self._nearest(anchor, kept, was, found)
-
-    def _of_another_owner(self, sources: list[Source], name: str, kept: Fingerprint) -> tuple[Source, Located] | None:
-        """The definition of a member's own name that has half of its lines, if there is one."""
-        own = SEPARATOR.split(name)[-1]
-        found = [(one, Located(span, one.difference(kept, span))) for one in sources for span in one.defined(own)]
-        near = [(one, at) for one, at in found if one.path in self.paths and 2 * at.changed <= len(kept.lines)]
-        return near[0] if len(near) == 1 else None
 
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
         """The new file that has most of what a file said, around a span and in all, and of the words of its name; what
@@ -234,9 +225,12 @@ class _Elsewhere:
         said = [was.source.known_words, was.around] if was else [frozenset(kept.before + kept.words + kept.after)]
         language, named, share = language_of(anchor.now_path).kind, _words_of(anchor.now_path), dict[Source, float]()
         (common, counts), (_, names) = self._common(said[0], language), self._new(language)
+        kin = [one for one in common if _end_of(one.path) == _end_of(anchor.now_path)]
         for one, lines in common.items():
-            if len(lines) >= min(len(said[0]), _LEAST_COMMON):
+            is_part = anchor.kind == "path" and len(lines) < _LEAST_OF_NEW * len(one.known_words)
+            if len(lines) >= min(len(said[0]), _LEAST_COMMON) and ([one] == kin or not is_part):
                 share[one] = sum(1 / (counts[line] * len(part)) for part in said for line in lines & part)
+                share[one] += _KIN_SHARE * ([one] == kin)
                 share[one] += sum(_NAME_SHARE / (names[word] * len(named)) for word in named & _words_of(one.path))
         nearest = max(share, key=share.__getitem__, default=None)
         return [nearest] if nearest and share[nearest] >= (_LEAST_SUCCESSOR if was else _LEAST_AROUND) else []
@@ -256,17 +250,20 @@ class _Elsewhere:
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source]
     ) -> tuple[Source, Located] | None:
         """Where an anchor differs least, unless it stood there before."""
-        places = [
-            (located.changed, self.paths.get(one.path, -1), at, one, located)
-            for at, one in enumerate(sources)
-            if (located := anchor.within(one, kept, was))
-        ]
+        places = {one: located for one in sources if (located := anchor.within(one, kept, was))}
         if not places:
             return None
-        _, is_new, _, source, located = min(places)
+        source = min(places, key=lambda one: (places[one].changed, self.paths.get(one.path, -1)))
+        is_new = self.paths.get(source.path, -1)
         before = None if is_new else _source_at(self._store, self._commit, source.path)
         before = source if is_new < 0 else before  # it was not touched
-        return None if before is not None and before.defined(anchor.wanted) else (source, located)
+        return None if before is not None and before.defined(anchor.wanted) else (source, places[source])
+
+
+@lru_cache(maxsize=1 << 12)
+def _end_of(path: str) -> list[str]:
+    """The name of a file, without its suffix, and that of its folder."""
+    return os.path.splitext(path)[0].split("/")[-2:]
 
 
 @lru_cache(maxsize=1 << 12)

@@ -223,22 +223,20 @@ def test_a_rewritten_function_is_found_where_its_file_has_another_name(
     assert [one.state for one in anchors(store)] == [state]
 
 
+BODY = CONFIG.partition(":\n")[2].partition("\n\n")[0]
+
+
 @pytest.mark.parametrize(
-    "new, state",
-    [
-        ("class Table:\n    def rows(self):\n        one = self.first()\n        return parse(one)\n", "changed"),
-        ("class Table:\n    def rows(self):\n        return self.all\n", "gone"),
-        ("".join(f"class {a}:\n    def rows(self):\n        return parse(one)\n\n\n" for a in "AB"), "gone"),
-    ],
+    "body, state", [(BODY.replace("print", "trace").replace("parse", "cut"), "gone"), (BODY, "moved")]
 )
-def test_a_member_is_found_under_another_owner(store: Store, tmp_path: Path, new: str, state: str) -> None:
-    old = tmp_path / "src" / "list.py"
-    old.write_text("class List:\n    def rows(self, kind):\n        one = self.first()\n        return parse(one)\n")
+def test_one_of_several_definitions_of_a_name_has_most_of_its_lines(
+    store: Store, tmp_path: Path, body: str, state: str
+) -> None:
+    save(store, "`load` in src/config.py")
     index(store)
-    save(store, "`List.rows` in src/list.py")
-    index(store)
-    old.write_text("none = 0\n")
-    (tmp_path / "src" / "table.py").write_text(new)
+    (tmp_path / "src" / "config.py").unlink()
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(f"def load(path):\n{body}")
     index(store)
     assert [one.state for one in anchors(store)] == [state]
 
@@ -325,6 +323,34 @@ def test_a_file_that_went_elsewhere_and_was_rewritten_is_known_by_what_no_other_
     new = [one if at % every == 2 else one.replace("run", "start") + "  # soon" for at, one in enumerate(steps)]
     for name, lines in (("work.py", new), ("other.py", ["limit = 10"]), ("third.py", ["limit = 20"])):
         (tmp_path / name).write_text("\n".join(["import os", "import sys", *lines]))
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
+@pytest.mark.parametrize("path, state", [("lib/src/config.ts", "changed"), ("lib/config.ts", "gone")])
+def test_the_only_new_file_that_is_called_so_in_such_a_folder_needs_less(
+    store: Store, tmp_path: Path, path: str, state: str
+) -> None:
+    steps = [f"const step{number} = run({number})" for number in range(12)]
+    (tmp_path / "src" / "config.js").write_text("\n".join(steps))
+    index(store)
+    save(store, "see src/config.js:3")
+    index(store)
+    (tmp_path / "src" / "config.js").unlink()
+    for name in (path, *(f"src_config_{number}.ts" for number in range(5))):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("\n".join(["const step2 = run(2, now)", *steps[4:7], f"start({name[-4]})"]))
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
+@pytest.mark.parametrize("more, state", [(20, "changed"), (60, "gone")])
+def test_a_file_has_not_become_a_small_part_of_another(store: Store, tmp_path: Path, more: int, state: str) -> None:
+    save(store, "src/config.py is read once")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    lines = [*CONFIG.split("\n")[:5], *(f"step_{number} = {number}" for number in range(more))]
+    (tmp_path / "all.py").write_text("\n".join(lines))
     index(store)
     assert [one.state for one in anchors(store)] == [state]
 
