@@ -119,11 +119,10 @@ class _Ids(dict[str, int]):
         self._has_all = len(self) == self._last_id  # ids have no gaps
 
     def __missing__(self, term: str) -> int:
-        id_: int | None = None
-        if not self._has_all:
-            id_ = self._index.connection.execute("SELECT id FROM main.terms WHERE term = ?", (term,)).get
+        query = "SELECT id FROM main.terms WHERE term = ?"
+        id_ = None if self._has_all else self._index.connection.execute(query, (term,)).get
         if id_ is None:
-            id_ = self._last_id = self._last_id + 1
+            self._last_id = id_ = self._last_id + 1
             self._new.append((id_, term))
         self[term] = id_
         return id_
