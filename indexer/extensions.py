@@ -10,11 +10,8 @@ code 2, and everything else works.
 from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off
-
-if TYPE_CHECKING:
-    from typing import Any
 
 # What each extension is to a person: the words of a sentence about its absence.
 EXTENSIONS: Mapping[str, str] = {
@@ -43,7 +40,7 @@ ROUTE = f"{_PACKAGE}.web.port:served"  # a function of a call: cli.route
 TRANSCRIPTS = f"{_PACKAGE}.transcripts.importing:on_session_end"  # a function of cli.agents.session.HookCall
 
 
-def provided(port: str, wanted: str) -> "Any":
+def provided(port: str, wanted: str) -> Any:
     """What a module has by this name, `module:member`: of a port, or the function of a command.
 
     Raises UsageError where an installation leaves a room of ours out; `wanted` is what was asked for.

@@ -7,11 +7,8 @@ import apsw
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.patterns import IS_ALIVE, STATES
 from ctxrank.indexer.exceptions import NotFoundError, require_word
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.store.connection import Page, read_page, read_row
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class StoredError(NamedTuple):
@@ -101,7 +98,7 @@ def _recognition(headline: str, features: str, unit: str, sightings: int) -> Rec
     return Recognition(headline, tuple(parts["codes"]), tuple(parts["values"]), places, unit, sightings)
 
 
-def _stored(*columns: "Any") -> StoredError:
+def _stored(*columns: Any) -> StoredError:
     stored = StoredError(*columns)  # the hints are JSON, what is a bool is 0 or 1
     hints = tuple(str(hint) for hint in json.loads(columns[10]))
     return stored._replace(hints=hints, is_expired=bool(columns[14]))

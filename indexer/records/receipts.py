@@ -10,14 +10,11 @@ from itertools import takewhile
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.store.connection import Page, read_column, read_page, read_row, read_value, wait_for_locks
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
-
-if TYPE_CHECKING:
-    from typing import Any
 
 ASSEMBLY = "assemble"  # the kinds of receipts, as the commands are called
 CONTEXT = "context"
@@ -235,7 +232,7 @@ def delivered_to_run(primary: apsw.Connection, session_id: int, run: str, before
     return [entry.id for entry in entries if entry.is_included and entry.detail != "line"]
 
 
-def _receipt(*columns: "Any") -> Receipt:
+def _receipt(*columns: Any) -> Receipt:
     """A row of `_QUERY`."""
     stored: dict[str, Any] = dict(zip(Receipt._fields, columns, strict=True))
     pairs = (line.partition("\t") for line in stored["inputs"].split("\n") if line)

@@ -9,16 +9,12 @@ known error: whether what stands around it is a fix, its reader must judge. Most
 from collections.abc import Callable
 
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, Statistics
-from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope
-from ctxrank.indexer.store.parents import few_texts
+from ctxrank.indexer.store.parents import ParentDocument, few_texts
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.floor import KINDS, PromptFinding
-
-if TYPE_CHECKING:
-    from ctxrank.indexer.store.parents import ParentDocument
 
 _FEW_TEXTS = 100  # so many are read sooner than an index is opened
 _LEAST_WORDS = 3  # a shorter message may be of anything
@@ -27,7 +23,7 @@ _MARKS = "'\"`*\u2018\u2019\u201c\u201d"
 
 
 def findings_that_quote(
-    store: Store, message: str, config: Config, is_wanted: "Callable[[ParentDocument], bool]"
+    store: Store, message: str, config: Config, is_wanted: Callable[[ParentDocument], bool]
 ) -> list[PromptFinding]:
     """The findings that hold a message, the best first, with the passage that does; `is_wanted` leaves some out."""
     first_line = message.strip().partition("\n")[0]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import Engine, IndexHealth, Readiness, Statistics
 from ctxrank.indexer.exceptions import NotFoundError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.opening import answer_of, engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import (
@@ -62,8 +62,6 @@ from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.task_text import task_query
 
 if TYPE_CHECKING:  # most stores have packages alone
-    from typing import Any
-
     from ctxrank.ranking.context.assembly.files import FoundFiles
 
 __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembly"]

@@ -7,7 +7,7 @@ it is in a fence longer than any run of backticks in it.
 from collections.abc import Callable, Mapping, Sequence
 
 from ctxrank.indexer.clock import format_day
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id
@@ -24,9 +24,6 @@ from ctxrank.ranking.context.assembly.shapes import (
     IncludedReasoning,
     IncludedStrategy,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
 
 MOST_URGENT_FIRST = ("critical", "high", "medium", "low")
 # What a session and a group are as long as nobody says otherwise.
@@ -165,7 +162,7 @@ class BlockClass(NamedTuple):
 
     kind: str
     heading: str
-    text: "Callable[[Any], str]"
+    text: Callable[[Any], str]
 
 
 # By the field of an assembly, in the order of a block. The heading of the packages is part of the frame.

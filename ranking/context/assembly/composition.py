@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from math import ceil
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block, limits
@@ -15,9 +15,6 @@ from ctxrank.ranking.context.assembly.limits import CLASSES, Budget
 from ctxrank.ranking.context.assembly.shapes import Assembly, BlockCandidate, Omitted
 from ctxrank.ranking.context.budget import NOT_SHOWN, Item, ItemClass, Purchase, fair_queue, level_by_level, spend
 from ctxrank.ranking.context.prices import Prices
-
-if TYPE_CHECKING:
-    from typing import Any
 
 CUT = "…"  # the last line of a passage that is not shown to its end
 _LEAST_LINES, _LEAST_WORDS = 3, 15  # of a passage; less says nothing
@@ -177,7 +174,7 @@ def _overflow(assembly: Assembly, shown: int) -> int:
     return assembly.available - shown if assembly.usage.zone in (limits.NORMAL, limits.SOFT_WARNING) else 0
 
 
-def _hidden(empty: Assembly, shown: "list[Any]") -> dict[str, int] | None:
+def _hidden(empty: Assembly, shown: list[Any]) -> dict[str, int] | None:
     """The packages by priority without those that are shown."""
     if empty.hidden is None:
         return None

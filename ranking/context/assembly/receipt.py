@@ -7,7 +7,7 @@ one transaction with the receipt; a store that cannot be written costs a spawn n
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.fulltext.index_file import FINGERPRINT
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.records import receipts
 from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, Receipt, ReceiptEntry, ReceiptOwner, Recording
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -24,9 +24,6 @@ from ctxrank.ranking.context.assembly.shapes import (
     IncludedReasoning,
     Spawn,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
 
 # Inputs with a meaning of their own to a replay: see replay.py.
 MISSING_SKILLS = "skills that the previous agent did not invoke"

@@ -1,7 +1,7 @@
 """Shapes: the request of an assembly, what its steps share, what a block can hold, and its answer."""
 
 from ctxrank.indexer.agents import UNKNOWN_AGENT_LIKE, Team, fold_agent
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.config import Config
@@ -12,8 +12,6 @@ from ctxrank.ranking.context.budget import Item
 from ctxrank.ranking.context.prices import Prices
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from ctxrank.ranking.formulas.explanation import Explanation
 
 _LIKE = 0.6  # from here an unknown agent's name is a slip of the hand
@@ -225,14 +223,14 @@ class BlockCandidate(NamedTuple):
     """
 
     item: Item
-    forms: "tuple[Any, ...]"
+    forms: tuple[Any, ...]
     texts: tuple[str, ...]
     detail: str
     reason: str
     passages: tuple[IncludedPassage, ...] = ()
     passage_count: int = 0
 
-    def shown_at(self, level: int, tokens: int) -> "Any":
+    def shown_at(self, level: int, tokens: int) -> Any:
         """As the block shows it at a level of its item."""
         form = self.forms[min(level, len(self.forms) - 1)]
         passages = self.passages_at(level)

@@ -5,15 +5,12 @@ suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-val
 """
 
 from ctxrank.indexer.agents import fold_agent
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.records.skill_evidence import check_evidence, previous_agent
 from ctxrank.indexer.records.skills_config import SkillLevels, skill_levels
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.assembly.shapes import BlockCandidate, IncludedSkills, Spawn
 from ctxrank.ranking.context.budget import Item
-
-if TYPE_CHECKING:
-    from typing import Any
 
 HEADING = "## Skills Checklist"
 SUGGESTED = "### Suggested Skills for This Task"
@@ -68,7 +65,7 @@ def checklist(levels: SkillLevels, agent: str) -> str:
     return "\n".join([*lines, *closing])
 
 
-def skills_section(spawn: Spawn, task: str) -> "tuple[list[BlockCandidate], dict[str, Any]]":
+def skills_section(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], dict[str, Any]]:
     """What an agent must invoke, what its task suggests, and what the agent before it did not invoke; and the fields of
     an assembly that say so: who left out which skills, '' for nobody, and what was configured for whom."""
     team, primary, request, session = spawn.config.team, spawn.store.primary, spawn.request, spawn.session
