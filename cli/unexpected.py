@@ -7,7 +7,8 @@ from contextlib import closing
 
 import apsw
 
-from ctxrank.indexer.care.primary_checks import broken_json, open_to_look
+from ctxrank.indexer.care.finding import Result
+from ctxrank.indexer.care.primary_checks import examine_texts, open_to_look
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.extensions import absence
 from ctxrank.indexer.store.connection import DAMAGED_STEP, require_value, translate
@@ -59,14 +60,15 @@ def _refused(error: OSError) -> CtxrankError:
 
 
 def _damage(db: str | None, root: str | None) -> str:
-    """What SQLite's quick check says first against the store, or where it holds no JSON; '' for none, or no store."""
+    """What is wrong with the store, as SQLite's quick check or the doctor's of texts says; '' for nothing, no store."""
     try:
         with closing(open_to_look(find_store(db, root).primary, 0)) as primary:
             found = require_value(primary, "PRAGMA quick_check(1)", (), str)
-            if found == "ok":
-                return next(map("texts are no longer JSON: {}".format, broken_json(primary)), "")
+            texts = examine_texts(primary)
     except apsw.CorruptError as error:
         return str(error)
     except (apsw.Error, CtxrankError, OSError, UnicodeDecodeError):
         return ""
+    if found == "ok":
+        return "" if texts.result is Result.OK else texts.evidence
     return found.strip().split("\n")[-1]

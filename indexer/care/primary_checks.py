@@ -162,9 +162,10 @@ def _number(primary: apsw.Connection, query: str, *values: int | str) -> int:
     return read_value(primary, query, values, int) or 0
 
 
-def _texts(primary: apsw.Connection) -> Finding:
+def examine_texts(primary: apsw.Connection) -> Finding:
     """SQLite checks where a text is, not what it says: a wiped page reads as zeros, and any bytes pass for text."""
-    places: dict[str, list[str]] = {"wiped": [], "undecodable": []}
+    places: dict[str, list[str]] = {"wiped": [], "undecodable": [], "no-json": []}
+    as_json = {(table.name, one.name) for table in tables_of(primary) for one in table.stored if one.replacement}
     query = """
         SELECT t.name, c.name
           FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
@@ -179,21 +180,13 @@ def _texts(primary: apsw.Connection) -> Finding:
                 isinstance(text, bytes) and not text.isascii() and text.decode(errors="replace").encode() != text
                 for (text,) in stored
             ),
+            "no-json": (table, column) in as_json
+            and _number(primary, f'SELECT count(*) FROM "{table}" WHERE NOT json_valid("{column}")'),
         }
         for case, count in counts.items():
             places[case] += [f"{count} in {table}.{column}"] * bool(count)
-    places["no-json"] = list(broken_json(primary))
     case = next((case for case, found in places.items() if found), "")
     return find("texts", case, places=", ".join(places.get(case, ())))
-
-
-def broken_json(primary: apsw.Connection) -> Iterator[str]:
-    """Where texts are no JSON that have to be: so many in which column."""
-    for table in tables_of(primary):
-        for column in table.stored:
-            if column.replacement:
-                count = _number(primary, f"SELECT count(*) FROM {table.name} WHERE NOT json_valid({column.name})")
-                yield from [f"{count} in {table.name}.{column.name}"] * bool(count)
 
 
 def _change_log(primary: apsw.Connection) -> Finding:
@@ -255,7 +248,7 @@ def _clock(primary: apsw.Connection) -> Finding:
 
 
 _CHECKS: dict[str, Callable[[apsw.Connection], Finding]] = {
-    "texts": _texts,
+    "texts": examine_texts,
     "feed": _change_log,
     "references": _references,
     "records": _records,

@@ -208,10 +208,9 @@ class Exchange:
         with self._store.write() as change:
             for line in lines:
                 try:
-                    for one in self._removal(change, uuid, line):
-                        if one not in orders_of:  # a line may come twice
-                            order_id = self._enter_removal(change, uuid, line, one) if one.gone == BY_ORDER else 0
-                            orders_of[one] = order_id
+                    one = self._removal(change, uuid, line)
+                    if one is not None and one not in orders_of:  # a line may come twice
+                        orders_of[one] = self._enter_removal(change, uuid, line, one) if one.gone == BY_ORDER else 0
                 except UsageError as error:
                     self._account.skip(REMOVED, line.shown, error.message)
         removals = {one: order_id for one, order_id in orders_of.items() if order_id is not None}
@@ -243,7 +242,7 @@ class Exchange:
         self._waiting += order_id is not None and not is_obeyed
         return order_id if is_obeyed else None
 
-    def _removal(self, change: Change, uuid: str, line: Line) -> Iterator[_Removal]:
+    def _removal(self, change: Change, uuid: str, line: Line) -> _Removal | None:
         """What a line removes here, unless it is later here; errors and strategies lose what the origin counted."""
         connection, values = change.connection, line.values
         kind, number, seq = values.get("kind"), number_of(values), seq_of(values)
@@ -259,21 +258,21 @@ class Exchange:
             seq = GONE if is_order else seq
             if (known is None or known.seq < seq) and (origin.code or is_order):  # else our own log knows better
                 here = read_value(connection, f"SELECT id FROM {table} WHERE id = ?", (row_id,), int)
-                yield _Removal(of, kind, key, here or 0, seq, gone)
-            return
+                return _Removal(of, kind, key, here or 0, seq, gone)
+            return None
         numbered = read_entry(connection, source_of(of), f"{kind} number", number)
         row_id = (numbered.target_id if numbered is not None else 0) or row_id
         names = ", ".join(KINDS[kind].identity)
         identity = connection.execute(f"SELECT {names} FROM {table} WHERE id = ?", (row_id,)).fetchone()
         if identity is None:
-            return
+            return None
         key = row_key(*identity)
-        known = read_entry(connection, source_of(of), kind, key)
-        if is_order:
-            yield _Removal(of, kind, key, row_id, seq, gone)
-        elif origin.code and known is not None and known.seq < seq:
-            is_left = merge.uncount(change, KINDS[kind], row_id, origin.code)
-            yield _Removal(of, kind, key, 0 if is_left else row_id, seq, gone)
+        if not is_order:
+            known = read_entry(connection, source_of(of), kind, key)
+            if not origin.code or known is None or known.seq >= seq:
+                return None
+            row_id = 0 if merge.uncount(change, KINDS[kind], row_id, origin.code) else row_id  # others have a say
+        return _Removal(of, kind, key, row_id, seq, gone)
 
     def _forget(self, lines: list[Line]) -> None:
         """Carry out orders and enter them, so that one that was interrupted is carried out again; or let them wait.

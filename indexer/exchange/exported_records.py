@@ -16,6 +16,7 @@ from ctxrank.indexer.declarations import Column, Kind, Meaning
 from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.register import COUNTED, source_of
 from ctxrank.indexer.light_typing import NamedTuple, is_list
+from ctxrank.indexer.privacy.purge import BY_ORDER
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.connection import read_map
@@ -133,9 +134,7 @@ class RecordReader:
         for number, seq in read_map(self._primary, query, values, int, int).items():
             said = self._usage(number)
             if any(said.values()):
-                named = self._named(number)
-                of: Fields = {"of": named["origin"]} if "origin" in named else {}
-                yield "usage", {"id": named["id"], **of, "seq": seq, **said}
+                yield "usage", {**self._named(number, "of"), "seq": seq, **said}
 
     def _usage(self, package_id: int) -> Fields:
         """Who a package is for, who took it and who was shown it: as this store saw it, or as all did."""
@@ -161,10 +160,10 @@ class RecordReader:
             named = zip((name for name, _ in cursor.get_description()), row, strict=True)
             yield {name: _iso_time(value) if name.endswith("_at") else value for name, value in named}
 
-    def _named(self, row_id: int) -> Fields:
-        """How a line names a record: its number, and the origin that is not the header's."""
+    def _named(self, row_id: int, origin: str = "origin") -> Fields:
+        """How a line names a record: its number, and the origin that is not the header's, under this name."""
         code, number = origin_and_number(row_id)
-        return {"id": number, "origin": self._uuids[code]} if code else {"id": number}
+        return {"id": number, origin: self._uuids[code]} if code else {"id": number}
 
     def _lines(self, kind: Kind, row_id: int, seq: int) -> Iterator[tuple[Fields, Fields]]:
         """What each line of a record begins with, and what its counts are: one for each store that has a say."""
@@ -226,12 +225,9 @@ class RecordReader:
              WHERE gone > 0 AND seq > ? AND kind NOT IN ('session', 'group', 'usage', 'forget') ORDER BY seq
         """
         for kind, row_id, seq, gone in list(self._primary.execute(query, (since,))):
-            line: Fields = {"kind": kind, **self._named(row_id)}
-            if row_id > 0:
+            line: Fields = {"kind": kind, **self._named(row_id, "of" if gone == BY_ORDER else "origin")}
+            if row_id > 0 or gone == BY_ORDER:
                 yield "removed", {**line, "seq": seq}
-            elif gone == 2:
-                of = line.pop("origin")
-                yield "removed", {**line, "of": of, "seq": seq}
             elif gone == 3 and self._choice.all_origins:
                 known = read_entry(self._primary, source_of(str(line["origin"])), kind, line["id"])
                 if known is not None:

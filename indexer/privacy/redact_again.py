@@ -180,15 +180,11 @@ def _cleaned_json(texts: IncomingTexts, value: str) -> str:
     return value if clean == IncomingTexts(RedactionMode.OFF).json(value, empty=value) else clean
 
 
-def _pairs(texts: IncomingTexts, value: str) -> str:
-    return redacted_inputs(value, texts.text)
-
-
-_CLEANED_BY = {
+_CLEANED_BY: dict[Meaning, Callable[[IncomingTexts, str], str]] = {
     Meaning.TEXT: IncomingTexts.text,
     Meaning.LINE: _line,
     Meaning.JSON: _cleaned_json,
-    Meaning.PAIRS: _pairs,
+    Meaning.PAIRS: lambda texts, value: redacted_inputs(value, texts.text),
 }
 # The kinds whose documents have JSON for a body, which stays JSON.
 _WITH_JSON = {

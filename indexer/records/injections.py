@@ -111,9 +111,6 @@ def _stored(event: StoredEvent) -> StoredInjection:
 
 
 def _ids(payload: str) -> tuple[str, ...]:
-    """The documents that an event's payload names; what was imported may be anything."""
-    try:
-        found = object_of(loads(payload)).get("ids")
-    except ValueError:
-        return ()
+    """The documents that an event's payload names; what was imported may be any JSON."""
+    found = object_of(loads(payload)).get("ids")
     return tuple(str(item) for item in found) if is_list(found) else ()

@@ -136,12 +136,12 @@ def save_package(
                 step = "Name a file with text, or give the text: package save - --title TITLE."
                 raise UsageError(f"{file} Nothing was saved.", step)
             notes.append(f"{file} Only its summary can be found. 'ctxrank index' brings it in once it is there.")
-    read = file if isinstance(file, FileText) else None
     known = secret_values(new.summary, mode)
     prepared = None
-    if read is not None:
-        prepared = artifacts.prepare(new.path if text is None else f"{TEXT_PATH}.md", read, mode, known=known)
-    summary = redact(new.summary, mode, secret_values(read.text, mode) if read is not None else known)
+    if isinstance(file, FileText):
+        prepared = artifacts.prepare(new.path if text is None else f"{TEXT_PATH}.md", file, mode, known=known)
+        known = secret_values(file.text, mode)
+    summary = redact(new.summary, mode, known)
     if summary.rules:
         notes.append(f"The summary was redacted ({', '.join(summary.rules)}).")
     with store.write() as change:
@@ -358,14 +358,14 @@ def link_versions(change: Change, old_id: int, new_id: int) -> None:
             f"Package {old_id} is superseded by package {old.superseded_by} already.",
             "Supersede the newest version instead.",
         )
-    later: Package | None = new
-    while later is not None:
-        if later.id == old_id:
-            raise UsageError(
-                f"Package {new_id} is {'the same package' if new_id == old_id else f'replaced by {old_id}'}.",
-                "A chain of versions cannot be a circle.",
-            )
-        later = None if later.superseded_by is None else get_package(change.connection, later.superseded_by)
+    later = new
+    while later.superseded_by is not None:
+        later = get_package(change.connection, later.superseded_by)
+    if later.id == old_id:  # which nothing supersedes
+        raise UsageError(
+            f"Package {new_id} is {'the same package' if new_id == old_id else f'replaced by {old_id}'}.",
+            "A chain of versions cannot be a circle.",
+        )
     values = {"supersedes": old_id, "version": max(new.version, old.version + 1)}
     rows.update(change.connection, "packages", new_id, values)
     mark_superseded(change, old_id, new_id)

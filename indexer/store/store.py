@@ -114,13 +114,6 @@ class IndexConsumer(Protocol):
         """Close what is open; the next call opens it again."""
 
 
-class OtherEngine(Protocol):
-    """What a store knows of an engine that has no file here."""
-
-    def close(self) -> None:
-        """Hang up; the next question connects again."""
-
-
 class Store:
     """An open store. `primary` is the writing connection; the index is opened when first asked for."""
 
@@ -141,7 +134,7 @@ class Store:
         # What is told when a store of a team is closed: the process that exchanges with the log may have to be started.
         self.before_close: Callable[[Store], None] | None = None
         self.last_config: Any = None  # the Config that `load_config` read last
-        self.other_engine: OtherEngine | None = None  # what asks the cluster
+        self.other_engine: Any = None  # what asks the cluster, and is closed with the store
         # Of all that is asked of others while the store is open; None: each question has its own.
         self.deadline: Deadline | None = None
         self.question: object = None  # which one is asked, where it has several parts

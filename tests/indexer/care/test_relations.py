@@ -8,7 +8,8 @@ import pytest
 from builders import make_store, save
 from ranking_builders import know_error, think
 
-from ctxrank.indexer.care.primary_checks import broken_json
+from ctxrank.indexer.care.finding import Result
+from ctxrank.indexer.care.primary_checks import examine_texts
 from ctxrank.indexer.care.relations import Known, repair_relations
 from ctxrank.indexer.catalogue import tables_of
 from ctxrank.indexer.errors.failures import see, sighting_of
@@ -157,10 +158,10 @@ def test_what_has_to_be_json_is_json_again_in_every_table(store: Store) -> None:
         change.connection.execute(f"{note} VALUES ('k', 'make', '.', 'E', '[]', 1)")
         for statement in damage:
             change.connection.execute(statement)
-    broken = list(broken_json(store.primary))
-    assert "1 in failed_commands.git_state" in broken and "1 in sessions.skills_config" in broken
+    said = examine_texts(store.primary).evidence
+    assert "1 in failed_commands.git_state" in said and "1 in sessions.skills_config" in said
     repaired(store)
-    assert list(broken_json(store.primary)) == []
+    assert examine_texts(store.primary).result is Result.OK
 
 
 def test_an_error_without_a_signature_gets_one_that_the_next_match_signs(store: Store) -> None:
