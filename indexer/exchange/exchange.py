@@ -130,8 +130,8 @@ class Exchange:
         self._own = own_uuid(store.primary)
         self._account = Account()
         self._imports: dict[str, LineImport] = {}
-        self._origins: dict[str, Origin] = {}
-        self._bounds: dict[str, orders.Bound] = {}
+        self._entered = cache(self._enter_origin)
+        self._bound = cache(partial(orders.Bound, store.primary, door))
         self._forgotten: Counter[str] = Counter()
         self._waiting = 0
         self._redacted_for = HERE
@@ -154,22 +154,18 @@ class Exchange:
                 self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
             self._imports[uuid].bring(record, batch)
 
-    def _entered(self, uuid: str) -> Origin:
+    def _enter_origin(self, uuid: str) -> Origin:
         """The origin of lines, with what was decided of it: of a member of the team's log nobody is asked.
 
         Raises UsageError where it is one more than are asked about.
         """
-        if uuid in self._origins:
-            return self._origins[uuid]
         with self._store.write() as change:
             code = origin_code(change.connection, uuid, is_wanted=self._door != "file")
             state = origins.state_of(change.connection, uuid)
             if code and state == "asked" and self._door == "log":
                 decide(change, uuid, state := "accepted", "log")
         is_accepted = state == "accepted" if code else self.takes_back
-        self._origins[uuid] = Origin(uuid, code, uuid == self._sender, is_accepted=is_accepted)
-        self._bounds[uuid] = orders.Bound(self._store.primary, uuid, self._door)
-        return self._origins[uuid]
+        return Origin(uuid, code, uuid == self._sender, is_accepted=is_accepted)
 
     def _is_kept_out(self, uuid: str) -> bool:
         """Whether an origin was purged or refused here, or is one too many; in a file also one of the log, which alone
@@ -234,7 +230,7 @@ class Exchange:
         """The number of an order to remove a record; None where it waits, or was declined."""
         touched = int(one.row_id != 0 and one.of != uuid)
         order = Order(uuid, REMOVED, one.kind, f"{number_of(line.values)}@{one.of}", str(seq_of(line.values)))
-        return self._enter(change, order, touched, is_obeyed=self._bounds[uuid].allows(touched))
+        return self._enter(change, order, touched, is_obeyed=self._bound(uuid).allows(touched))
 
     def _enter(self, change: Change, order: Order, touched: int, *, is_obeyed: bool) -> int | None:
         """The number of an order that is to be carried out."""
@@ -308,7 +304,7 @@ class Exchange:
         primary, code = self._store.primary, self._entered(key).code
         secrets = [one for one in given if one.kind == SECRET]
         touched = orders.records_with(primary, secrets, code) if secrets else 0
-        is_within = self._bounds[key].allows(touched, len(secrets))
+        is_within = self._bound(key).allows(touched, len(secrets))
         for order in secrets:
             with self._store.write() as change:
                 order_id = self._enter(change, order.order, touched, is_obeyed=is_within)
@@ -323,7 +319,7 @@ class Exchange:
                 order
                 for order in others
                 if order.digest not in here(order.kind)
-                and self._enter(change, order.order, 0, is_obeyed=self._bounds[key].allows(0)) is not None
+                and self._enter(change, order.order, 0, is_obeyed=self._bound(key).allows(0)) is not None
             ]
         yield from idle
         for order in others:
@@ -332,7 +328,7 @@ class Exchange:
             plan = plan_ordered(primary, order.kind, order.means)
             touched = orders.records_in(primary, plan.rows, code)
             with self._store.write() as change:
-                is_within = self._bounds[key].allows(touched)
+                is_within = self._bound(key).allows(touched)
                 order_id = self._enter(change, order.order, touched, is_obeyed=is_within)
             if order_id is not None:
                 self._forgotten.update(forget_planned(self._store, plan, self._remover(key, order_id)))
@@ -355,8 +351,8 @@ class Exchange:
             account.notes.append(f"{self._left_out} lines are left out: {why}.")
         if self._waiting:
             account.notes.append(f"orders to forget wait for you: {self._waiting} ('ctxrank origins pending').")
-        undecided = (uuid for uuid, one in self._origins.items() if one.code)
-        if any(origins.state_of(self._store.primary, uuid) == "asked" for uuid in undecided):
+        others = self._imports.keys() - {self._own}
+        if any(origins.state_of(self._store.primary, uuid) == "asked" for uuid in others):
             account.notes.append(
                 "other stores' records are found; they are said unasked once you accept them: 'ctxrank origins'."
             )

@@ -1,6 +1,6 @@
 """Orders to forget that other stores gave: each is carried out at once, within a bound, or waits for a person here.
 
-    bound = Bound(store.primary, uuid, "log")
+    bound = Bound(store.primary, "log", uuid)
     bound.allows(touched)                         within what this store's orders may touch in seven days
     enter(change, order, "log", touched, is_obeyed=True)      12, its number
 
@@ -104,7 +104,7 @@ class WaitingOrder(NamedTuple):
 class Bound:
     """What the orders of a store may still touch here; in seven days, without a person."""
 
-    def __init__(self, primary: apsw.Connection, uuid: str, door: OrderDoor) -> None:
+    def __init__(self, primary: apsw.Connection, door: OrderDoor, uuid: str) -> None:
         self._left = self._orders_left = _ANYTHING if door == "person" else _NOTHING
         if door == "log" and origins.state_of(primary, uuid) == "accepted":
             records = require_value(primary, "SELECT count(*) FROM documents WHERE record_id IS NOT NULL", (), int)

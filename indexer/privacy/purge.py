@@ -107,7 +107,7 @@ def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Purg
 def _plan_session(primary: apsw.Connection, plan: Plan, name: str) -> None:
     session_id = find_session(primary, name).id
     for kind in kinds_of(primary).values():
-        if kind.is_of_a_session and kind.name in plan.rows:
+        if kind.is_of_a_session:
             numbers = _ids(primary, f"SELECT id FROM {kind.table.name} WHERE session_id = ?", session_id)
             plan.rows[kind.name].extend(numbers)
     _plan_packages(primary, plan, plan.rows["package"])
@@ -181,7 +181,7 @@ def forget_planned(store: Store, plan: Plan, by: Remover = HERE) -> Mapping[str,
     counts = _counts(plan)
     if counts:
         with unchecked_references(store.primary), store.write() as change:
-            _remove(change, plan, by)
+            _remove(change, plan, counts, by)
     return counts
 
 
@@ -239,7 +239,7 @@ def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
     if is_dry_run:
         return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
-        numbers = [*_remove(change, plan, HERE), *block_here(change.connection, "error", failures)]
+        numbers = [*_remove(change, plan, counts, HERE), *block_here(change.connection, "error", failures)]
         for kind, ids in plan.rows.items():
             # Not again from an export of this store; what others made every store has to forget.
             if kind != SESSION:
@@ -279,10 +279,10 @@ def _blocked_texts(primary: apsw.Connection, kind: Kind) -> dict[int, str]:
     return read_map(primary, f"SELECT id, {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}", (), int, str)
 
 
-def _remove(change: Change, plan: Plan, by: Remover) -> list[int]:
+def _remove(change: Change, plan: Plan, counts: Mapping[str, int], by: Remover) -> list[int]:
     """Everything in one transaction, noted as removed by whom; returns the numbers under which it is kept out."""
     connection = change.connection
-    note_removals(connection, _counts(plan), by)
+    note_removals(connection, counts, by)
     note_erasing(change)
     with sealing(connection, by.seal):
         _remove_receipts(connection, plan)

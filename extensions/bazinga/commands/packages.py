@@ -163,7 +163,7 @@ def save_consumption(call: BazingaCall) -> Json:
         raise Failed({"success": False, "inserted": False, "error": trouble})
     try:
         with call.store.write() as change:
-            owner = sessions.require_session(change, session, create=False)
+            owner = sessions.find_session(change.connection, session)
             if packages.get_package(change.connection, package_id).session != owner.name:
                 raise NotFoundError(f"Package {package_id} is not of the session '{owner.name}'.")
             group_id = 0 if sessions.is_session_wide(group) else sessions.require_group(change, owner.id, group)

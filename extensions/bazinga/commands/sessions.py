@@ -13,7 +13,7 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
 from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.records import sessions
 from ctxrank.indexer.records.events import record_event
-from ctxrank.indexer.records.sessions import require_group, require_session
+from ctxrank.indexer.records.sessions import find_session, require_group
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
@@ -126,7 +126,7 @@ def _save_group(call: BazingaCall, metadata: Json) -> None:
     kept = {key: value for key, value in metadata.items() if value is not None}
     clean = texts.json(json.dumps({**kept, "updated_at": text_moment(now_us())}), empty="{}")
     with call.store.write() as change:
-        owner = sessions.require_session(change, call["session"], create=False)
+        owner = sessions.find_session(change.connection, call["session"])
         group_id = sessions.require_group(change, owner.id, name)
         title = texts.line(call["name"]) or None
         sessions.update_group(change, group_id, title=title, status=status, metadata=clean)
@@ -184,7 +184,7 @@ def save_event(call: BazingaCall) -> Json:
     is_redacted = clean != IncomingTexts(RedactionMode.OFF).json(payload, empty="{}") or subtype != given_subtype
     try:
         with call.store.write() as change:
-            owner = require_session(change, session, create=False)
+            owner = find_session(change.connection, session)
             group_id = None if group is None else require_group(change, owner.id, group)
             event = record_event(change, owner.id, group_id, subtype, clean, idempotency_key=key)
     except NotFoundError as error:
@@ -228,7 +228,7 @@ def log_tokens(call: BazingaCall) -> None:
     agent_id = None if agent_id is None else texts.line(agent_id)
     usage = json.dumps({"agent_type": agent, "agent_id": agent_id, "tokens_estimated": tokens})
     with call.store.write() as change:
-        session = require_session(change, call["session"], create=False)
+        session = find_session(change.connection, call["session"])
         record_event(change, session.id, None, TOKEN_USAGE, usage)
     call.done(f"Logged {tokens} tokens for {agent}")
 

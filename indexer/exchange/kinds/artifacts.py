@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files, ImportedPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.lines import Line
@@ -53,10 +52,7 @@ class ArtifactImport:
 
     def _prepare(self, fields: Fields, identity: LineIdentity) -> _Artifact:
         path = portable_path(fields.text("path"))
-        try:
-            contained_path(self._run.store.location.root, path)
-        except UsageError as error:
-            raise UsageError(error.message.removesuffix(".")) from error
+        contained_path(self._run.store.location.root, path)
         title = fields.text("title", os.path.basename(path))
         stored, prepared = self._files.find(path)
         size_bytes, created_at = fields.number("size_bytes", default=0), fields.moment("created_at")
