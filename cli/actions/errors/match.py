@@ -11,16 +11,14 @@ from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.errors.failures import FailurePlace, SeenBefore, seen_before
 from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units, looked_at
 from ctxrank.indexer.errors.signature import Signature, sign
-from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import error_title, one_line
+from ctxrank.ranking.context.floor import PromptFinding
 from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 from ctxrank.ranking.errors.match import ErrorMatch
-
-if TYPE_CHECKING:
-    from ctxrank.ranking.context.floor import PromptFinding
 
 _MASKED_SHOWN = 6
 
@@ -63,7 +61,7 @@ def match(
     )
 
 
-def _quotes(store: Store, config: Config, project: str, signature: Signature) -> "list[PromptFinding]":
+def _quotes(store: Store, config: Config, project: str, signature: Signature) -> list[PromptFinding]:
     """The findings of a project that quote the message of a failure that is not known."""
     from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  only for what is not known
     from ctxrank.ranking.context.quotes import findings_that_quote  # noqa: PLC0415  as above
@@ -71,13 +69,13 @@ def _quotes(store: Store, config: Config, project: str, signature: Signature) ->
     return findings_that_quote(store, signature.message, config, partial(may_be_said, store.primary, project=project))
 
 
-def _of_quote(quote: "PromptFinding") -> dict[str, object]:
+def _of_quote(quote: PromptFinding) -> dict[str, object]:
     parent = quote.parent
     id_ = public_id(parent.kind, parent.number)
     return {"id": id_, "title": parent.title, "path": parent.path, "summary": parent.body, "passage": quote.passage}
 
 
-def _quote_line(quote: "PromptFinding") -> str:
+def _quote_line(quote: PromptFinding) -> str:
     parent = quote.parent
     name = f"{public_id(parent.kind, parent.number)} {one_line(parent.path or parent.title)}"
     return f"Said in a finding: {name}: {one_line(parent.body)}"

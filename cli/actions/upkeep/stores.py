@@ -86,7 +86,7 @@ def status(call: Call) -> Reply:
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
         floor = measured_floor(store)
-        found = found._replace(notes=(*found.notes, *_notes_on_files(store), *_notes_on_others(store)))
+        found = found._replace(notes=(*found.notes, *_notes(store)))
         size = sum(map(size_of, store.location.database_files))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
@@ -110,15 +110,11 @@ def status(call: Call) -> Reply:
     )
 
 
-def _notes_on_files(store: Store) -> Iterator[str]:
-    """What `status` says of files, after a bounded look at those that are known: the index has what is stored."""
-    if files := files_out_of_date(store):
-        yield f"out of date: {named(files)}; 'ctxrank index' takes in what has changed."
-
-
-def _notes_on_others(store: Store) -> list[str]:
-    """What `status` says: who is asked about, once who was accepted by the team's log, which orders wait."""
-    notes: list[str] = []
+def _notes(store: Store) -> list[str]:
+    """What `status` says: which files have changed, after a bounded look at those that are known; who is asked about,
+    once who was accepted by the team's log, which orders wait.
+    """
+    files, notes = files_out_of_date(store), list[str]()
     for one in known_origins(store.primary):
         name = f"{f'{one_line(one.name)} ' if one.name else ''}{origin_name(one.code)}"
         if one.state == "asked":
@@ -130,7 +126,8 @@ def _notes_on_others(store: Store) -> list[str]:
         store.write_if_free("UPDATE origins SET is_told = 1 WHERE state = 'accepted'", ())
     if waiting := count_waiting(store.primary):
         notes.append(f"orders to forget wait for you: {waiting} ('ctxrank origins pending').")
-    return notes
+    stale = [f"out of date: {named(files)}; 'ctxrank index' takes in what has changed."] if files else []
+    return stale + notes
 
 
 def _floor_line(floor: Floor) -> str:

@@ -104,13 +104,14 @@ def prior_reasoning(spawn: Spawn) -> list[BlockCandidate]:
 
     An escalation begins with the newest blockers, risks and pivot of each of them, and of the agent's own tries.
     """
-    request, like = spawn.request, spawn.config.team.like(spawn.agent)
+    request, team = spawn.request, spawn.config.team
+    like, relevant = team.like(spawn.agent), relevant_agents(spawn.agent, team)
     if not wants_reasoning(like, request.iteration, request.include_reasoning):
         return []
     level = REASONING_LEVELS[request.reasoning_level]
     if like in _OF_ALL_PHASES and request.reasoning_level == "medium":
         level = level._replace(phases=(*level.phases, *level.stand_ins), stand_ins=())
-    rows = _entries(spawn, level)
+    rows = _entries(spawn, level, relevant)
     critical: dict[tuple[str, str], _Entry] = {}
     # An agent follows failed tries: it is the one that others escalate to, or tries again.
     iteration = request.iteration
@@ -120,7 +121,15 @@ def prior_reasoning(spawn: Spawn) -> list[BlockCandidate]:
                 critical.setdefault((row.agent, row.phase), row)
     first = sorted(critical.values(), key=lambda row: (_CRITICAL_PHASES.index(row.phase), -row.created_at, -row.id))
     candidates = [_reasoning(spawn, row, REASONING_CHARS, is_first=True) for row in first]
-    shown = [row for row in rows if row not in first and _is_of_level(spawn, row, level)]
+
+    def is_of_level(row: _Entry) -> bool:
+        """Whether an entry is of a relevant agent, of a phase that the level can show, and of a try that counts."""
+        if like in _COMPLETIONS_ONLY:
+            return row.phase == "completion" and bool(row.is_latest)
+        is_shown = row.phase in (*level.phases, *level.stand_ins) and (relevant is None or row.agent in relevant)
+        return is_shown and (bool(row.is_latest) or request.reasoning_level == "full")
+
+    shown = [row for row in rows if row not in first and is_of_level(row)]
     represented = {row.agent for row in shown if row.phase in level.phases}
     counts: dict[tuple[str, str], int] = {}
     for row in shown:
@@ -149,26 +158,13 @@ class _Entry(NamedTuple):
     is_unconfirmed: int
 
 
-def _is_of_level(spawn: Spawn, row: _Entry, level: ReasoningLevel) -> bool:
-    """Whether an entry is of a relevant agent, of a phase that the level can show, and of a try that counts."""
-    team = spawn.config.team
-    relevant = relevant_agents(spawn.agent, team)
-    if relevant is not None and row.agent not in relevant:
-        return False
-    if team.like(spawn.agent) in _COMPLETIONS_ONLY:
-        return row.phase == "completion" and bool(row.is_latest)
-    is_shown = row.phase in (*level.phases, *level.stand_ins)
-    return is_shown and (bool(row.is_latest) or spawn.request.reasoning_level == "full")
-
-
-def _entries(spawn: Spawn, level: ReasoningLevel) -> list[_Entry]:
+def _entries(spawn: Spawn, level: ReasoningLevel, relevant: tuple[str, ...] | None) -> list[_Entry]:
     """The entries that a level could hold, the most actionable first; of each agent and phase the newest."""
     condition = f"session_id = ? AND {IS_ACCEPTED.format('id')}"
     values: list[str | int] = [spawn.session.id]
     if spawn.group is not None:
         condition += " AND (group_id = ? OR group_id IS NULL)"
         values.append(spawn.group.id)
-    relevant = relevant_agents(spawn.agent, spawn.config.team)
     if relevant is not None:
         agents = (*relevant, spawn.agent) if spawn.request.iteration > 0 else relevant
         condition += f" AND agent IN ({', '.join('?' * len(agents))})"
