@@ -12,17 +12,13 @@ from ctxrank.cli.parse import whole_number
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any
+from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import one_line
-from ctxrank.ranking.context.assembly.assemble import (
-    LOCK_WAIT_MS,
-    assemble_without_session,
-    make_assembly,
-    unread_assembly,
-)
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
+from ctxrank.ranking.context.assembly.assemble import assemble_without_session, make_assembly, unread_assembly
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
 from ctxrank.ranking.context.assembly.shapes import (
     SECTIONS,

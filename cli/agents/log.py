@@ -9,9 +9,11 @@ projects share the log: a line says in which folder its event was.
 
 import os
 
+from ctxrank.indexer.beneath import is_inside, read_beneath
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.store.location import find_store, state_folder
+from ctxrank.indexer.systems import give_to_owner_of_folder
 from ctxrank.indexer.text.lines import one_line, shorten
 
 _FILE = "hook.log"
@@ -30,7 +32,6 @@ def note_failure(reason: str, place: str = "") -> None:
         place = one_line(os.path.abspath(place))
         line = f"{format_us(now_us())}\t{place}\t{shorten(one_line(reason), _MAX_LINE_CHARS)}\n"
         from ctxrank.indexer.store.known_stores import make_folder_of_ours  # noqa: PLC0415  only where something failed
-        from ctxrank.indexer.systems import give_to_owner_of_folder  # noqa: PLC0415  as above
 
         make_folder_of_ours(folder)
         if os.path.lexists(path) and os.lstat(path).st_size > _MAX_BYTES:
@@ -47,8 +48,6 @@ def note_failure(reason: str, place: str = "") -> None:
 
 def last_failures(primary: str) -> list[str]:
     """The last lines about events of the project whose store this is, the oldest first."""
-    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  a hook writes, and only `status` reads
-
     folder = state_folder()
     try:
         text = read_beneath(folder, _FILE, 2 * _MAX_BYTES).decode("utf-8", "replace") if folder else ""
@@ -70,8 +69,6 @@ def last_failures(primary: str) -> list[str]:
 
 def _is_of_store(place: str, primary: str) -> bool:
     """Whether an event in a folder is one for a store: a call from there finds it, or no other."""
-    from ctxrank.indexer.beneath import is_inside  # noqa: PLC0415  as above
-
     try:
         return os.path.samefile(find_store(start=place).primary, primary)
     except (CtxrankError, OSError):

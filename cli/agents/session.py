@@ -4,6 +4,7 @@ import os
 
 from ctxrank.cli.agents.event import Event
 from ctxrank.cli.agents.injected_text import reference, tokens_of
+from ctxrank.indexer.beneath import read_beneath
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.injections import Injection, note_injection, shown_ids
@@ -135,8 +136,6 @@ def group_of(branch: str) -> str | None:
 
 def branch_of(root: str) -> str | None:
     """The branch that is checked out in a folder's git tree, unless it is a main one; None for none."""
-    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  loaded by every answer later on
-
     top = checkout_of(os.path.realpath(root))
     own = git_folder(top) if top else ""
     try:

@@ -20,6 +20,7 @@ from ctxrank.extensions.bazinga.call import BazingaCall, Json, json_file
 from ctxrank.extensions.bazinga.place import open_store_of, project_folder
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_column
@@ -28,7 +29,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable, shorten
 from ctxrank.indexer.text.tables import rows
 from ctxrank.indexer.text.tokens import cautious_tokens
-from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble, make_assembly
+from ctxrank.ranking.context.assembly.assemble import assemble, make_assembly
 from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, passage, quoted_line
 from ctxrank.ranking.context.assembly.receipt import BlockDelivery, record_delivery
 from ctxrank.ranking.context.assembly.shapes import (

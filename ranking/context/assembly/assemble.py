@@ -14,7 +14,6 @@ from ctxrank.indexer.engine import Engine, IndexHealth, Readiness, Statistics
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.opening import answer_of, engine_of
-from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import (
     DEFAULT_PROJECT,
     Session,
@@ -63,8 +62,7 @@ from ctxrank.ranking.retrieval.task_text import task_query
 
 if TYPE_CHECKING:  # most stores have packages alone
     from ctxrank.ranking.context.assembly.files import FoundFiles
-
-__all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembly"]
+    from ctxrank.ranking.context.section import SectionPart
 
 CATCH_UP_MS = 50
 ROUTED_SHARE = 0.2
@@ -197,17 +195,9 @@ def _limit(request: AssembleRequest, config: Config, agent: str) -> int:
 
 def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     request, config, budget = spawn.request, spawn.config, empty.budget
-    notes = list(empty.notes)
-    part = None
-    has_section = any(getattr(request, field) is not None for field in SECTIONS)
-    if has_section and spawn.news is not None:
-        notes.append("What links reach is in the whole block alone: it is left out of what is new since.")
-    elif has_section:
-        from ctxrank.ranking.context.section import AskedSection, section_part  # noqa: PLC0415  most spawns ask for none
-
-        asked = AskedSection(config, empty.usage, budget, model_factor(empty.model), request.budget is not None)
-        part = section_part(spawn.store, request, asked)
-        task = task or part.subject
+    part, said = _section(spawn, empty)
+    notes = [*empty.notes, *said]
+    task = task or ("" if part is None else part.subject)
     eligible = eligible_packages(spawn)
     if request.anchors is not None:
         from ctxrank.ranking.context.assembly.code_state import as_recorded  # noqa: PLC0415  a replay
@@ -221,12 +211,11 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
 
         code, anchors = code_lines(spawn, eligible, [row.package for row in selection.packages])
     candidates, unnamed = _package_candidates(spawn, selection, budget, code)
-    by_bearing: dict[str, Any] = {}
-    if selection.is_by_bearing:
-        priorities = Counter(row.package.priority for row in (*selection.packages, *selection.floored))
-        by_bearing = {"hidden": dict(priorities), "listing": _listing(request)}
     others, facts = _other_candidates(spawn, task, files)
     candidates += others
+    if selection.is_by_bearing:
+        priorities = Counter(row.package.priority for row in (*selection.packages, *selection.floored))
+        facts |= {"hidden": dict(priorities), "listing": _listing(request)}
     state = block.state_line(spawn.session, spawn.group)
     if config.team_log is not None:
         # Up to which change of the team's log the store is. No clock: blocks are compared.
@@ -238,7 +227,6 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
             budget=budget if part is None else budget._replace(limit=part.rest),
             available=selection.available,
             **facts,
-            **by_bearing,
             estimated=tuple(
                 one.item.id for one in candidates if any(passage.counter == ESTIMATE for passage in one.passages)
             ),
@@ -273,6 +261,20 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         notes=tuple(notes),
     )
     return shown if part is None or not part.text else part.before(shown)
+
+
+def _section(spawn: Spawn, empty: Assembly) -> "tuple[SectionPart | None, list[str]]":
+    """The section that a request asks for, None for none; and what is said of one that is left out."""
+    request = spawn.request
+    if all(getattr(request, field) is None for field in SECTIONS):
+        return None, []
+    if spawn.news is not None:
+        return None, ["What links reach is in the whole block alone: it is left out of what is new since."]
+    from ctxrank.ranking.context.section import AskedSection, section_part  # noqa: PLC0415  most spawns ask for none
+
+    factor, is_bound = model_factor(empty.model), request.budget is not None
+    asked = AskedSection(spawn.config, empty.usage, empty.budget, factor, is_bound)
+    return section_part(spawn.store, request, asked), []
 
 
 def _other_candidates(
