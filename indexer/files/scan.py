@@ -227,7 +227,11 @@ class _Scan:
             own = own_files(self._store.location)
         root, folder = (os.path.realpath(path) for path in (self._store.location.root, self._store.location.folder))
         for entry in entries:
-            if own and _is_own(os.path.join(root, entry.path), own, folder):
+            path = os.path.join(root, entry.path)
+            # One that the store keeps, or makes for a moment.
+            if own and (
+                path in own or (path.startswith(folder + os.sep) and _MOMENTARY.fullmatch(path, len(folder) + 1))
+            ):
                 continue
             if isinstance(entry, FoundFile) and not is_one_line(entry.path):
                 self._skipped.append(Skipped(unmistakable(entry.path), UNSHOWN))
@@ -379,11 +383,6 @@ class _Scan:
         values: dict[str, object] = {field: tuple(paths) for field, paths in self._paths.items()}
         values |= {"moved": tuple(sorted(self._moved)), "skipped": tuple(sorted(skipped)), **self._counts}
         return IndexReport._make(values.get(field, empty) for field, empty in IndexReport._field_defaults.items())
-
-
-def _is_own(path: str, own: frozenset[str], folder: str) -> bool:
-    """Whether a file below the store's folder is one that the store keeps, or makes for a moment."""
-    return path in own or (path.startswith(folder + os.sep) and _MOMENTARY.fullmatch(path, len(folder) + 1) is not None)
 
 
 def _is_gone(path: str) -> bool:

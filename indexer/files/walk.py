@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.files.ignore import IgnoreFiles, IgnoreRules
 
 LINK_OUT = "a link out of the tree"
+_NOT_UTF8 = "name is not valid UTF-8"
 TOO_LARGE = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MiB"
 
 # Never entered and never reported, whether or not an ignore file names them: other programs' stores, our own, linked
@@ -157,8 +158,8 @@ class _Walk:
                 else:
                     yield Skipped(path, "not a folder")
                 return
-            if not _is_utf8(name):
-                yield Skipped(_printable(path), "name is not valid UTF-8")
+            if _printable(name) != name:
+                yield Skipped(_printable(path), _NOT_UTF8)
                 return
             folder = path + "/"
             if folder in _INSTALLED:
@@ -240,8 +241,8 @@ class _Walk:
                         continue
                     if rules is not None and rules.hides(path):
                         continue
-                    if not name.isascii() and not _is_utf8(name):
-                        found.append((name, Skipped(_printable(path.rstrip("/")), "name is not valid UTF-8")))
+                    if not name.isascii() and _printable(name) != name:
+                        found.append((name, Skipped(_printable(path.rstrip("/")), _NOT_UTF8)))
                     elif is_folder:
                         found.append((name, None))
                     else:
@@ -259,8 +260,8 @@ def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundF
     """What is to be done with something that is not a folder."""
     mode = info.st_mode
     if stat.S_ISREG(mode):
-        if not path.isascii() and not _is_utf8(path):
-            return Skipped(_printable(path), "name is not valid UTF-8")
+        if not path.isascii() and _printable(path) != path:
+            return Skipped(_printable(path), _NOT_UTF8)
         if info.st_size > max_bytes:
             return Skipped(path, TOO_LARGE)
         return FoundFile(path, info.st_size, info.st_mtime_ns, info.st_ino)
@@ -289,14 +290,6 @@ def _why_not_linked(root: str, path: str) -> str:
     return "a link; its target is indexed itself"
 
 
-def _is_utf8(name: str) -> bool:
-    """False where Python had to smuggle raw bytes into the name, which no store or terminal takes."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _printable(path: str) -> str:
+    """The same where its bytes are UTF-8: what Python smuggles in for others no store or terminal takes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -67,12 +67,8 @@ def _compiled(patterns: list[tuple[int, bytes]]) -> _Chunk:
     try:
         compiled.Compile()
     except engine.error:  # too large together
-        return understood, _find_nothing
+        return understood, lambda _name: None
     return understood, compiled.Match
-
-
-def _find_nothing(_name: bytes) -> None:
-    """What is said of a set that has no automaton."""
 
 
 @cache
