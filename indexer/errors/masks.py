@@ -20,7 +20,7 @@ MAX_WORDS = 60
 _MAX_VALUE = 120
 _MAX_SYNTAX = 24
 _LEAST_SAID = 4  # spaces between double quotation marks, from which they hold a sentence and no value
-_QUOTES = "`'\"\u201c\u201d\u2018\u2019\u00ab\u00bb"
+QUOTES = "`'\"\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _NAME_QUOTES = frozenset("`'\"\u2018\u2019\u201c\u201d")
 
 
@@ -131,7 +131,7 @@ def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
         if len(token) > 1 or token.lower() in _SINGLE_LETTER_WORDS or not token.isascii():
             return level(token)
     elif kind == "quoted":
-        token = token.lstrip("bru").strip(_QUOTES)
+        token = token.lstrip("bru").strip(QUOTES)
         if before not in _VALUE_NOUNS and _is_syntax(token):
             return f"'{''.join(token.lower().split())}'"
         if token.startswith("-") and (option := _TOKENS["option"].match(token)) is not None:

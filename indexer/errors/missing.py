@@ -16,7 +16,7 @@ from ctxrank.indexer.errors.vocabulary import is_ordinary
 
 _NAMED_BY_TYPE = words("named_by_type")
 _SAID = Expressions("missing")
-_STOPWORDS = listed("stopwords")
+STOPWORDS = listed("stopwords")
 
 _SIGNS_OF_CODE = ("find", "found", "resolve", "in this scope", "no such variable")
 _REST = 24  # characters behind a name: "x.so" is not *found*
@@ -34,7 +34,7 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
             name = next(value for value in match.groups() if value)
             is_word = signs[0] in ("o such file", "esolve host") and is_ordinary(name)
             # "error while opening 'x' for reading: …", "x.scala:12:9: not found: …"
-            if name.isdigit() or name in _STOPWORDS or (is_word and _SAID["any quoted"].search(message)):
+            if name.isdigit() or name in STOPWORDS or (is_word and _SAID["any quoted"].search(message)):
                 continue
             return _normal(name)
     return _named_beside(message, of_code=of_code)

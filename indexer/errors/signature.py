@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterator
 
 from ctxrank.indexer.errors.masks import lasting, level, masked
-from ctxrank.indexer.errors.missing import missing_name
+from ctxrank.indexer.errors.missing import STOPWORDS, missing_name
 from ctxrank.indexer.errors.parse.frames import Frame, file_of, last_part, own_frames
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.parse.units import ErrorUnit
@@ -31,7 +31,6 @@ _FRAMES_KEPT = 8
 _MOST_PASSED_ON = 6
 _LEAST_PASSED_ON = 4  # words
 
-STOPWORDS = listed("stopwords")
 NEGATIONS = listed("negations")
 _SAID = Expressions("signature")
 _GROUPS = words("groups_of_diagnostics")
@@ -235,7 +234,7 @@ def _outcome(unit: ErrorUnit, frames: tuple[Frame, ...], template: str) -> str:
     """
     if not frames or unit.family not in ("trace", "test"):
         return ""
-    if unit.family != "test" and not _names_test(frames[0]):
+    if unit.family != "test" and not any(map(_SAID["test"].search, (frames[0].file, frames[0].function))):
         return fingerprint(template)
     return fingerprint(*map(lasting, (unit.message, *unit.detail) if unit.family == "test" else (unit.message,)))
 
@@ -246,10 +245,6 @@ def _is_of_code(unit: ErrorUnit, frames: tuple[Frame, ...]) -> bool:
         return bool(unit.tool or unit.place or unit.codes)
     is_raised = not unit.error_type or unit.error_type in RAISED_ANYWHERE
     return unit.family == "test" or (unit.family == "trace" and is_raised and any(frame.is_ours for frame in frames))
-
-
-def _names_test(frame: Frame) -> bool:
-    return _SAID["test"].search(frame.file) is not None or _SAID["test"].search(frame.function) is not None
 
 
 def _is_diagnostic(code: str) -> bool:

@@ -52,7 +52,7 @@ class TreeChanges(NamedTuple):
     is_complete: bool
 
 
-def note_tree(root: str, scratch: str | None = None) -> TreeState:
+def note_tree(root: str, scratch: str) -> TreeState:
     """The folder as it is now; git's own folder for this task is made in `scratch`.
 
     Files that git does not know are not looked for: the walk costs more than all else at a failure, and those that are
@@ -67,9 +67,7 @@ def note_tree(root: str, scratch: str | None = None) -> TreeState:
     )
 
 
-def changes_between(
-    root: str, tree: TreeState, since_us: int, until_us: int, scratch: str | None = None
-) -> TreeChanges:
+def changes_between(root: str, tree: TreeState, since_us: int, until_us: int, scratch: str) -> TreeChanges:
     """The files below `root` that were written between two moments, or removed, in order of their names."""
     span = range(since_us * 1000, until_us * 1000 + 1)
     if not tree.commit:
@@ -83,7 +81,7 @@ def changes_between(
     return TreeChanges(tuple(found[:MAX_NAMES]), len(found) <= MAX_NAMES)
 
 
-def changed_lines(root: str, tree: TreeState, names: tuple[str, ...], scratch: str | None = None) -> list[str]:
+def changed_lines(root: str, tree: TreeState, names: tuple[str, ...], scratch: str) -> list[str]:
     """What was taken out of files and put into them since a command failed: lines with - and +, below each one's name.
 
     Nothing can be said of a file that differed from the commit by then, and of one that git does not know; nothing is
@@ -117,7 +115,7 @@ def changed_lines(root: str, tree: TreeState, names: tuple[str, ...], scratch: s
     return lines
 
 
-def _differing(root: str, commit: str, scratch: str | None, *, with_new: bool) -> list[str]:
+def _differing(root: str, commit: str, scratch: str, *, with_new: bool) -> list[str]:
     """What differs from a commit, committed since or not, and `with_new` files that git neither knows nor ignores.
 
     Nothing where git cannot answer.

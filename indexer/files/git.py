@@ -2,7 +2,7 @@
 
     repository = find_repository("/home/me/shop")     None: no checkout; GitError: one that is not asked, and why
     repository.head                                   the commit, read from files, without a process
-    with git_on(repository) as git:
+    with git_on(repository, store.location.folder) as git:
         for record in git.records("ls-tree", "-r", "-z", commit): ...
 
 A repository's own configuration can make nearly every command of git run a program: hooks, a pager, signatures, file
@@ -156,7 +156,7 @@ def commit_of(folder: str) -> str:
 
 
 @contextmanager
-def git_on(repository: Repository, scratch: str | None = None) -> Generator["Git", None, None]:
+def git_on(repository: Repository, scratch: str) -> Generator["Git", None, None]:
     """Git on the objects of a checkout, for one task: all its calls together take no longer than MAX_SECONDS.
 
     Its private folder is made in `scratch`, a folder that is the user's alone. Raises GitError.
@@ -164,12 +164,11 @@ def git_on(repository: Repository, scratch: str | None = None) -> Generator["Git
     deadline = time.monotonic() + MAX_SECONDS
     program = _program(repository.top)
     _check_objects(os.path.join(repository.common, "objects"))
-    if scratch is not None:
-        _sweep(scratch)
-    folder = ""
+    _sweep(scratch)
+    folder = os.path.join(scratch, f"{_SCRATCH_PREFIX}{os.urandom(8).hex()}")
     try:
         try:
-            folder = _new_folder(scratch)
+            os.mkdir(folder, 0o700)
             _fill(folder, repository)
         except OSError as error:  # a disk that is full, a store that cannot be written
             raise GitError(f"a folder for git cannot be made: {error.strerror}") from error
@@ -343,17 +342,6 @@ def _check_objects(folder: str) -> None:
                         raise GitError("its objects are not plain files, or too many")
         except OSError as error:
             raise GitError(f"its objects cannot be read: {error.strerror}") from error
-
-
-def _new_folder(scratch: str | None) -> str:
-    """A folder that is the user's alone."""
-    if scratch is None:
-        import tempfile  # noqa: PLC0415  a hook names the store's folder, and a failure costs a tenth less without
-
-        return tempfile.mkdtemp(prefix=_SCRATCH_PREFIX)
-    folder = os.path.join(scratch, f"{_SCRATCH_PREFIX}{os.urandom(8).hex()}")
-    os.mkdir(folder, 0o700)
-    return folder
 
 
 def _sweep(scratch: str) -> None:

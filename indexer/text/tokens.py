@@ -208,7 +208,9 @@ def model_factor(model: str) -> float:
     return CLAUDE_NEW_FACTOR
 
 
-_limits_tokens = cache(lambda: {name: int(limit) for name, limit in rows(__file__, "models")})
+@cache
+def _limits_tokens() -> dict[str, int]:
+    return {name: int(limit) for name, limit in rows(__file__, "models")}
 
 
 def model_limit(model: str | None) -> tuple[int, bool]:

@@ -8,20 +8,20 @@ differs in digits alone, what somebody typed wrong, and names in code of a langu
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
-from ctxrank.indexer.errors.masks import level, tokens
+from ctxrank.indexer.errors.masks import QUOTES, level, tokens
+from ctxrank.indexer.errors.missing import STOPWORDS
 from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
-from ctxrank.indexer.errors.signature import STOPWORDS, Signature, without_suggestion
+from ctxrank.indexer.errors.signature import NEGATIONS, Signature, without_suggestion
 from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.similarity import gaps
 
 _VARYING = frozenset(("uuid", "time", "hex", "version", "email", "number"))
 _OF_KNOWN_LANGUAGES = listed("languages known")
-_QUOTES = "`'\"\u2018\u2019\u201c\u201d\u00ab\u00bb"
-_NEGATIONS = listed("negations")
 _CODES = listed("before codes")
 _SAID = Expressions("differences")
 _PATHS = Expressions("masks")
@@ -130,24 +130,19 @@ def _read(message: str) -> tuple[_Token, ...]:
 def _between(asked: tuple[_Token, ...], known: tuple[_Token, ...], about: _About) -> Iterator[Difference]:
     said, stored = tuple(one.bare for one in asked), tuple(one.bare for one in known)
     for here, there in gaps(said, stored):
-        for one, other in _paired(asked[here], known[there]):
+        # Side by side; what one side has more stands alone.
+        for one, other in zip_longest(filter(_counts, asked[here]), filter(_counts, known[there])):
             if not _varies(one, other, about):
                 yield Difference(_name(one), _name(other))
 
 
 def _name(token: _Token | None) -> str:
-    return token.text.strip(_QUOTES).rstrip(".,;:") if token else ""
-
-
-def _paired(here: tuple[_Token, ...], there: tuple[_Token, ...]) -> list[tuple[_Token | None, _Token | None]]:
-    """Tokens side by side, without words that say little; what one side has more stands alone."""
-    one, other = ([token for token in side if _counts(token)] for side in (here, there))
-    most = max(len(one), len(other))
-    return [(one[i] if i < len(one) else None, other[i] if i < len(other) else None) for i in range(most)]
+    return token.text.strip(QUOTES).rstrip(".,;:") if token else ""
 
 
 def _counts(token: _Token) -> bool:
-    return token.kind != "word" or token.bare in _NEGATIONS or token.bare not in STOPWORDS
+    """Whether it is no word that says little."""
+    return token.kind != "word" or token.bare in NEGATIONS or token.bare not in STOPWORDS
 
 
 def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:

@@ -232,22 +232,6 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
         return likeness.vetoes[0]
     if asked.missing and known.missing and asked.missing != known.missing:
         return f"the same kind of error, but another name: {asked.missing}, not {known.missing}"
-    return _too_little(asked, known, likeness)
-
-
-def _is_of_a_kind(asked: Signature, known: Signature, likeness: Likeness) -> bool:
-    """Whether it is told in the same words but for a name: of what is missing, or one that stands bare."""
-    if likeness.vetoes or likeness.is_template:
-        return not likeness.vetoes and bool(asked.missing and known.missing and asked.missing != known.missing)
-    said = likeness.headlines
-    is_one_word = len(said.decisive) == len(said.changed) == 1 and all(
-        map(str.isalpha, said.changed[0].split(", not "))
-    )
-    return is_one_word and likeness.frames <= 0 and said.share >= _LEAST_TEXT and said.weight >= _LEAST_SPECIFIC
-
-
-def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:
-    """What is missing for a pattern to be this error; '' where nothing is."""
     same_line, headlines = likeness.frames == 2, likeness.headlines
     is_same = likeness.same_code or same_line
     if headlines.decisive and not likeness.same_code and not (same_line and asked.error_type in _WORDED_BY_INTERPRETER):
@@ -276,6 +260,17 @@ def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:
     if likeness.is_template and not _is_local(asked) and (headlines.weight >= least or asked.conditions):
         return ""
     return f"another place in the code: {_shown_place(known)}, not {_shown_place(asked)}"
+
+
+def _is_of_a_kind(asked: Signature, known: Signature, likeness: Likeness) -> bool:
+    """Whether it is told in the same words but for a name: of what is missing, or one that stands bare."""
+    if likeness.vetoes or likeness.is_template:
+        return not likeness.vetoes and bool(asked.missing and known.missing and asked.missing != known.missing)
+    said = likeness.headlines
+    is_one_word = len(said.decisive) == len(said.changed) == 1 and all(
+        map(str.isalpha, said.changed[0].split(", not "))
+    )
+    return is_one_word and likeness.frames <= 0 and said.share >= _LEAST_TEXT and said.weight >= _LEAST_SPECIFIC
 
 
 def _shown_place(one: Signature) -> str:

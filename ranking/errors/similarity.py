@@ -11,9 +11,10 @@ name is not.
 import functools
 from collections.abc import Iterator
 
+from ctxrank.indexer.errors.missing import STOPWORDS
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame
-from ctxrank.indexer.errors.parse.tables import listed, rows, words
-from ctxrank.indexer.errors.signature import STOPWORDS, Signature
+from ctxrank.indexer.errors.parse.tables import rows, words
+from ctxrank.indexer.errors.signature import NEGATIONS, Signature, content_of
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -26,7 +27,6 @@ WORD_WEIGHT = 1.0
 LEAST_SHARE = 0.5
 _SHORT = 8
 _NEARLY_THE_SAME = 0.4  # share of the notes' words
-_NEGATIONS = listed("negations")
 _TYPE_FAMILIES = tuple(map(frozenset, rows("type_families")))
 _KIN = ({"c", "cpp"}, {"javascript", "typescript"}, {"java", "kotlin"})  # languages
 _KINDS = words("kinds")
@@ -69,12 +69,12 @@ def compare(asked: Signature, known: Signature) -> Likeness:
         # A code that is a word (mypy's call-arg) is given several messages; a lint of a group names one.
         same_code = not all(code.islower() and ":" not in code for code in asked.codes)
     notes = _overlap(asked.notes, known.notes)
-    shared = _overlap(_words_of(asked.notes), _words_of(known.notes))
+    said, stored = (content_of(tuple(" ".join(one.notes).split())) for one in (asked, known))
     has_same_stack = _places(asked.frames[1:]) == _places(known.frames[1:])
     return Likeness(
         headlines,
         details=_overlap(asked.details, known.details),
-        notes_apart=bool(asked.notes or known.notes) and not notes and shared < _NEARLY_THE_SAME,
+        notes_apart=bool(asked.notes or known.notes) and not notes and _overlap(said, stored) < _NEARLY_THE_SAME,
         have_both_notes=bool(asked.notes and known.notes),
         values=_overlap(asked.values, known.values),
         frames=frames_agree(asked.frames, known.frames),
@@ -165,7 +165,7 @@ def weight_of(word: str) -> float:
     if word[0] == "<":
         return PLACEHOLDER_WEIGHT
     if word in STOPWORDS:
-        return NAME_WEIGHT if word in _NEGATIONS else STOPWORD_WEIGHT
+        return NAME_WEIGHT if word in NEGATIONS else STOPWORD_WEIGHT
     return WORD_WEIGHT if word[0] == "'" or is_ordinary(word) else NAME_WEIGHT
 
 
@@ -177,7 +177,7 @@ def _is_decisive(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
     """
     mine, theirs = _meaning(here), _meaning(there)
     if not mine and not theirs:
-        return bool(_NEGATIONS & set(here)) != bool(_NEGATIONS & set(there))
+        return NEGATIONS.isdisjoint(here) != NEGATIONS.isdisjoint(there)
     if mine and theirs:
         return True
     return len(mine) + len(theirs) > 1 or not any(map(_may_vary, there if mine else here))
@@ -195,10 +195,6 @@ def _may_vary(word: str) -> bool:
 
 def _meaning(words: tuple[str, ...]) -> list[str]:
     return [w for w in words if w[0] == "'" or (w[0] != "<" and w not in STOPWORDS and is_ordinary(w))]
-
-
-def _words_of(notes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word for note in notes for word in note.split() if word[0] != "<" and word not in STOPWORDS)
 
 
 def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> float:

@@ -96,17 +96,19 @@ def test_a_checkouts_configuration_runs_nothing(hostile: tuple[Path, Path]) -> N
     (folder / "a.txt").write_text("two\n")
     (folder / "b.bin").write_text("two\n")
     (folder / "new.py").write_text("x = 1\n")
-    tree = note_tree(str(folder))
+    tree = note_tree(str(folder), str(folder.parent))
     assert tree.commit and set(tree.differing) == {"a.txt", "b.bin"}
     (folder / "a.txt").write_text("three\n")
-    assert {"a.txt", "new.py"} <= set(changes_between(str(folder), tree, 0, 2**53).names)
+    assert {"a.txt", "new.py"} <= set(changes_between(str(folder), tree, 0, 2**53, str(folder.parent)).names)
     assert not marks.exists()
     subprocess.run(["git", "-C", str(folder), "diff", "--stat"], capture_output=True, timeout=60)
     assert marks.exists(), "the program would have been run"
 
 
 def _changed_since_the_commit(folder: Path) -> set[str]:
-    return set(changes_between(str(folder), note_tree(str(folder)), 0, 2**53).names)
+    return set(
+        changes_between(str(folder), note_tree(str(folder), str(folder.parent)), 0, 2**53, str(folder.parent)).names
+    )
 
 
 def test_a_checkouts_configuration_leads_git_to_no_other_folder(tmp_path: Path) -> None:
@@ -132,7 +134,7 @@ def test_a_git_file_that_leads_into_another_project_is_not_followed(tmp_path: Pa
     git(private, "add", ".")
     git(private, "commit", "-qm", "one")
     (folder / ".git").write_text(f"gitdir: {private / '.git'}\n")
-    assert note_tree(str(folder)).commit == ""
+    assert note_tree(str(folder), str(folder.parent)).commit == ""
 
 
 @pytest.fixture
@@ -161,7 +163,7 @@ def test_git_waits_for_no_pipe_in_the_place_of_its_index(checkout: Path) -> None
     (checkout / ".git" / "index").unlink()
     os.mkfifo(checkout / ".git" / "index")
     began = time.monotonic()
-    assert note_tree(str(checkout)).differing == ()
+    assert note_tree(str(checkout), str(checkout.parent)).differing == ()
     assert time.monotonic() - began < _SOON_S
 
 

@@ -413,7 +413,7 @@ def test_more_output_than_a_history_may_have_ends_it(tmp_path: Path, monkeypatch
     monkeypatch.setattr("ctxrank.indexer.files.git.MAX_OUTPUT_BYTES", 10)
     repository = find_repository(str(tmp_path))
     assert repository is not None
-    with git_on(repository) as git_, pytest.raises(GitTimeoutError):
+    with git_on(repository, str(tmp_path)) as git_, pytest.raises(GitTimeoutError):
         list(git_.records("ls-tree", "-z", repository.head))
 
 
