@@ -124,8 +124,7 @@ class _Ids(dict[str, int]):
         if id_ is None:
             self._last_id = id_ = self._last_id + 1
             self._new.append((id_, term))
-        self[term] = id_
-        return id_
+        return self.setdefault(term, id_)
 
     def take_new(self) -> list[tuple[int, str]]:
         """The terms that have no row yet, by ascending id."""
