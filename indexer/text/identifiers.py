@@ -30,7 +30,7 @@ _COMPILED_FROM_CHARS = 200  # a shorter text is not worth loading it
 # sequences and are looked at once decoded.
 _UPPER_CASE, _LOWER_CASE, _DIGITS = bytes(range(0x41, 0x5B)), bytes(range(0x61, 0x7B)), bytes(range(0x30, 0x3A))
 _SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DIGITS)
-_SEPARATE = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
+SEPARATE = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 
 # Words that this process has met: those without parts, and the parts of others. Numbers and hashes in logs never end,
 # and many passages have the same names, so both are emptied at times.
@@ -73,7 +73,7 @@ def split_in_python(text: str) -> str:
     """The parts of every compound word of one text."""
     # Cutting bytes at C speed is up to twice as fast as one regular expression that finds compounds: nearly all words
     # repeat and nearly all are plain, so most have been looked at before, and are left out without a step in Python.
-    words = text.encode("utf-8", "surrogatepass").translate(_SEPARATE).split()
+    words = text.encode("utf-8", "surrogatepass").translate(SEPARATE).split()
     return _split_found(text, list(filterfalse(_plain_words.__contains__, words)))
 
 

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 else:
     from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
 
-    _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-
     class _Decoder:
         """What the reader asks: the library's own answers."""
 
         strict = True
         object_hook = object_pairs_hook = array_hook = None
-        parse_float, parse_int, parse_constant = float, int, _CONSTANTS.__getitem__
+        parse_float, parse_int, parse_constant = float, int, float
 
     _scan = make_scanner(_Decoder)
 

@@ -31,7 +31,7 @@ from ctxrank.indexer.engine import (
     TermClause,
 )
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.identifiers import FIRST_CJK, split_word, word_with
+from ctxrank.indexer.text.identifiers import FIRST_CJK, SEPARATE, split_word, word_with
 from ctxrank.ranking.retrieval.query import COMPLETIONS, LINKERS, Token
 
 MOST_STAND_INS = 3  # of one word
@@ -56,7 +56,7 @@ _BEGINNING = 400
 _LEAST_BEGINNING = 2
 _ROWS_OF_NAME = 100
 _TRIMMED = 3  # letters of a cut word that its ending may have lost to the stemmer
-_MAX_CHARS = 6000  # of a text that shows how a stand-in is written
+_MAX_CHARS, _ROWS_READ = 6000, 8  # of a text that shows how a stand-in is written, and how many of them
 _Way = list[tuple[str, IndexTerm]]  # the words that make one, with their terms
 _ONE_EACH = FieldWeights(1.0, 1.0, 1.0, 1.0)
 
@@ -131,19 +131,22 @@ class _Expander:
         for term in terms[: MOST_PARTS if parts else MOST_STAND_INS]:
             surfaces = _completed(term.term)
             stems = self._stems(surfaces)
-            is_found = term.term in stems
-            surface = surfaces[stems.index(term.term)] if is_found else self._engine.word_of(term.term)
-            written = self._written(term.term, surface)
+            surface = surfaces[stems.index(term.term)] if term.term in stems else self._engine.word_of(term.term)
             meant = tuple((forms or {}).get(term, ()))
+            written = self._written(term.term, surface, meant)
             stand_ins.append(StandIn(term, weight, word.position, word.key.column, surface, written, meant))
         return Expansion(typed, tuple(stand_ins), parts)
 
-    def _written(self, term: str, surface: str) -> str:
-        """A word of the corpus with this term, in lower case: as the first document that holds it writes it."""
-        rows = self._engine.rows(RowQuery(TermClause((term,), (surface,))), 1)
-        for _, *columns in self._engine.texts([row[0] for row in rows], _MAX_CHARS).values():
-            return word_with(self._engine.tokens_at, term, "\n".join(columns)) or surface
-        return surface
+    def _written(self, term: str, surface: str, meant: tuple[str, ...]) -> str:
+        """A word of the corpus with this term, in lower case: one that may be meant, if the first documents that hold
+        the term have it, else as the first of them writes it.
+        """
+        rows = self._engine.rows(RowQuery(TermClause((term,), (surface,))), _ROWS_READ)
+        texts = self._engine.texts([row[0] for row in rows], _MAX_CHARS).values()
+        said = "\n".join("\n".join(columns) for _, *columns in texts)
+        known = said.lower().encode().translate(SEPARATE).split()
+        words = (form for form in meant if form.encode() in known)
+        return next(words, word_with(self._engine.tokens_at, term, said[:_MAX_CHARS]) or surface)
 
     def _stems(self, words: Sequence[str]) -> list[str]:
         """The term of each word; none at all where the tokenizer makes several of one, or none."""
@@ -271,12 +274,11 @@ class _Expander:
             return {}
         letters = sorted({*_LETTERS, *filter(str.isalpha, typed)})
         cuts = [(typed[:at], typed[at:]) for at in range(len(typed) + 1)]
-        begun = [(before, after) for before, after in cuts if after[:1].isalpha()]
-        # A letter left out, two exchanged, one replaced, one more.
-        edited = [before + after[1:] for before, after in begun]
+        begun = [cut for cut in cuts if cut[1][:1].isalpha()]
+        # One letter more, one replaced or left out, two exchanged.
+        edited = [before + letter + after for before, after in cuts for letter in letters]
+        edited += [before + letter + after[1:] for before, after in begun for letter in (*letters, "")]
         edited += [before + after[1] + after[0] + after[2:] for before, after in begun if after[1:2].isalpha()]
-        edited += [before + letter + after[1:] for before, after in begun for letter in letters]
-        edited += [before + letter + after for before, after in cuts for letter in letters]
         forms = [form for form in dict.fromkeys(edited) if form != typed]
         forms_of: dict[str, list[str]] = {}
         for form, stem in zip(forms, self._stems(forms), strict=False):

@@ -196,7 +196,7 @@ class _Ranked(NamedTuple):
 
 def _ranked_page(call: _Call, limit: int) -> _Page:
     """The best `limit` hits of the index."""
-    plan, request, filters = call.plan, call.question.request, call.question.filters
+    plan, (_, request, query, filters, *_) = call.plan, call.question
     if filters.is_impossible:
         return _Page(Candidates([], is_complete=True), {}, [], [], {})
     # A passage has the support of its whole file, so a low row may still come out high.
@@ -207,7 +207,7 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     first: list[frozenset[int]] = []
     # A name, a file or a line of code may be meant: a file among other words has a line, too.
     text = request.text
-    is_one = len(call.question.query.terms) == 1
+    is_one = len(query.terms) == 1
     may_be = is_one or ":" in text or ", line " in text
     may_name = (may_be and ("-" in text or "." in text)) or (not request.is_syntax and is_line_of_code(text))
     if may_name and not request.is_by_passage:
@@ -217,7 +217,7 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     elif is_one and not request.is_by_passage and any(term.path_ids or term.field == PATH for term in plan.terms):
         from ctxrank.ranking.retrieval.named_paths import with_named_paths  # noqa: PLC0415  only where paths have it
 
-        found = with_named_paths(plan, found, call.question.query.terms[0])
+        found = with_named_paths(plan, found, query.terms[0])
     if plan.wholes and not plan.required:
         from ctxrank.ranking.retrieval.exact_names import with_rows_of_wholes  # noqa: PLC0415  few queries have any
 
@@ -233,7 +233,6 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     if call.limits.has_passages:
         from ctxrank.ranking.retrieval.file_kinds import Priors  # noqa: PLC0415  start-up: only files have passages
 
-        query = call.question.query
         priors = Priors(plan, text, query, groups, _LEAST_CHOICE_OF_FILES, is_by_passage=request.is_by_passage)
         # A sentence that was typed may ask for an explanation; what was pasted is a text and no question.
         if not request.is_by_passage and query.is_sentence and not is_pasted(text):
@@ -247,7 +246,7 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         removed, others = files_elsewhere(call.question.store, groups)
         for id_ in removed:
             del groups[id_]
-    page = _Page(found, groups, first, [], {} if priors is None else priors.known, priors, others)
+    page = _Page(found, groups, first, [], priors.known if priors else {}, priors, others)
     page.shown.extend(_hits(call, page, limit))
     return page
 
@@ -305,7 +304,7 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
     ranked: list[_Ranked] = []
     waiting = dict(page.groups)
     half, weight, today = call.limits.half, call.plan.tuning.text, call.question.today
-    most_lifted = page.priors.highest if page.priors is not None else 1.0
+    most_lifted = page.priors.highest if page.priors else 1.0
     for ids in (*page.first, frozenset(waiting)):
         groups = {id_: waiting.pop(id_) for id_ in ids if id_ in waiting}
         by_text = sorted([(group.score, parent_id) for parent_id, group in groups.items()], reverse=True)
@@ -321,12 +320,12 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
             page.known.update({one.id: one for one in call.plan.engine.signals(unread)} if unread else {})
             for signals in [page.known[id_] for id_ in ids_read if id_ in page.known]:
                 group = groups[signals.id]
-                if page.priors is not None:
+                if page.priors:
                     page.priors.give(group, signals)
                 text = calibrated(group.worth, half)
                 parts = heuristic(signals_of(signals, today), BLENDED)
                 score = blended(text, parts.total, weight)
-                best.append(_Ranked._make((signals, group, text, parts, score)))
+                best.append(_Ranked(signals, group, text, parts, score))
             best = _in_order(best, page.others, has_copies=not call.question.request.is_by_passage)[:wanted]
             start, end = end, end + min(2 * (end - start), _CHUNK)
         ranked += best

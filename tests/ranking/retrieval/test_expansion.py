@@ -114,6 +114,18 @@ def test_a_guess_that_is_far_is_not_made(store: Store, query: str) -> None:
     assert _used(store, query) == {}
 
 
+def test_of_several_words_with_one_term_the_one_that_was_meant_is_said(store: Store) -> None:
+    for name, text in (
+        ("a", "The exclusion of a file."),
+        ("b", "An exclusively held one."),
+        ("c", "Exclusive: a lock."),
+    ):
+        save(store, f"{name}.md", text, summary=name)
+    for typed in ("exclusve", "exclusvie"):
+        assert _used(store, typed) == {typed: ("exclusive",)}
+    assert _used(store, "exclusoin") == {"exclusoin": ("exclusion",)}
+
+
 def test_the_last_document_with_a_word_takes_it_along(store: Store) -> None:
     assert _used(store, "getrusae") == {"getrusae": ("getrusage",)}
     with store.write() as change:
