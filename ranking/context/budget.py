@@ -130,8 +130,7 @@ def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order
                 barred.append(step)
                 continue
             spent += step.cost
-            is_last = items[step.place].is_last
-            queue.append((is_last, spent / class_.share if class_.share else inf, step))
+            queue.append((items[step.place].is_last, spent / class_.share if class_.share else inf, step))
     queue.sort(key=lambda entry: entry[:2])  # sorting is stable: ties stay as they were queued
     start = (NOT_SHOWN,) * len(items)
     price = sum(item.price(NOT_SHOWN) for item in items)

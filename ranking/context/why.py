@@ -14,7 +14,7 @@ from ctxrank.indexer.records.receipts import Receipt
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_row
-from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
+from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import memory
 from ctxrank.ranking.context.assembly.order import DELIVERED
@@ -40,6 +40,7 @@ class _Document(NamedTuple):
     owner_number: int | None
     superseded_by: int | None
     created_at: int
+    is_accepted: int
 
 
 def why(store: Store, document: DocumentRef | str, receipt: Receipt) -> Why:
@@ -64,9 +65,9 @@ def why(store: Store, document: DocumentRef | str, receipt: Receipt) -> Why:
 
 def _why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> Iterator[str]:
     """Why a document that no line of a receipt names was no candidate, from the store as it is now."""
-    query = """
+    query = f"""
         SELECT d.kind, s.name, g.name, coalesce(e.project, t.project), o.kind, o.record_id, d.superseded_by,
-               d.created_at
+               d.created_at, {IS_ACCEPTED.format("d.record_id")}
           FROM documents AS d
           LEFT JOIN error_patterns AS e ON d.kind = 'error' AND e.id = d.record_id
           LEFT JOIN strategies AS t ON d.kind = 'strategy' AND t.id = d.record_id
@@ -104,6 +105,7 @@ def _facts(found: _Document, receipt: Receipt) -> tuple[tuple[bool, str], ...]:
     wide = f"of session {found.session}, which is not an earlier one of this project"
     return (
         (found.created_at > receipt.created_at, f"it was saved after this assembly, at {format_us(found.created_at)}"),
+        (not found.is_accepted, "the store that it is of is not accepted: 'ctxrank origins' decides"),
         (found.superseded_by is not None, f"superseded by {public_id(PACKAGE, found.superseded_by or 0)}"),
         (is_elsewhere, wide if is_package and reach == "project" else f"of another session, {found.session}{hint}"),
         (is_of_other_project, f"of another project, {found.project}; this assembly was for {wanted}"),

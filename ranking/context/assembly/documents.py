@@ -97,8 +97,7 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
     candidates: list[BlockCandidate] = []
     states, texts = FileStates(spawn.store), Passages(spawn)
     for one in found:
-        query = "SELECT record_id, path FROM documents WHERE id = ?"
-        row = spawn.store.primary.execute(query, (one.document_id,)).fetchone()
+        row = spawn.store.primary.execute("SELECT record_id, path FROM documents WHERE id = ?", (one.document_id,)).get
         if row is None:  # it is gone by now
             continue
         number, path = row

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, save, write_file
+from exported import bring, exported_bytes
 from ranking_builders import block_for, know_error, learn, think
 from tables import each_row
 
@@ -13,12 +14,25 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry, list_receipts
 from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.ids import parse_ref
+from ctxrank.indexer.store.ids import DocumentRef, parse_ref
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import assemble_without_session
 from ctxrank.ranking.context.assembly.eligibility import news_since
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 from ctxrank.ranking.context.why import why
+
+
+def test_what_another_store_made_waits_until_that_is_accepted(tmp_path: Path) -> None:
+    with make_store(tmp_path / "there") as there, make_store(tmp_path / "here") as here:
+        save(there, "a.md", "walrus\n", summary="walrus")
+        learn(there, "Let it sleep.")
+        bring(here, exported_bytes(there), is_accepted=False)
+        block_for(here, task="walrus")
+        (receipt,) = list_receipts(here.primary, limit=1)
+        for kind in ("package", "strategy"):
+            number: int = here.primary.execute("SELECT record_id FROM documents WHERE kind = ?", (kind,)).get
+            said = why(here, DocumentRef(kind, number), receipt).reasons
+            assert said == ("the store that it is of is not accepted: 'ctxrank origins' decides",)
 
 
 @pytest.fixture
