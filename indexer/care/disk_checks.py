@@ -43,10 +43,9 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
     case = "gone" if gone_roots else "refused" * bool(refused)
     yield find("artifact-roots", case, folders=listed(gone_roots or refused, _SHOWN), count=len(known))
     states = [(state_on_disk(folder, *file), file[0]) for folder, files in known.items() for file in files]
-    by_state = {
-        name: [path for state, path in states if state in of]
-        for name, of in {"gone": ("missing", ""), "changed": ("changed",)}.items()
-    }
+    gone = [path for state, path in states if state in ("missing", "")]
+    changed = [path for state, path in states if state == "changed"]
+    by_state = {"gone": gone, "changed": changed}
     parts = "; ".join(f"{len(paths)} {name}: {listed(paths, _SHOWN)}" for name, paths in by_state.items() if paths)
     yield find("artifacts", "other" * bool(parts), states=parts, count=len(states))
     yield _passages(primary, location, mode)

@@ -228,12 +228,12 @@ class Exchange:
 
     def _enter_removal(self, change: Change, uuid: str, line: Line, one: _Removal) -> int | None:
         """The number of an order to remove a record; None where it waits, or was declined."""
-        touched = int(one.row_id != 0 and one.of != uuid)
         order = Order(uuid, REMOVED, one.kind, f"{number_of(line.values)}@{one.of}", str(seq_of(line.values)))
-        return self._enter(change, order, touched, is_obeyed=self._bound(uuid).allows(touched))
+        return self._enter(change, order, int(one.row_id != 0 and one.of != uuid))
 
-    def _enter(self, change: Change, order: Order, touched: int, *, is_obeyed: bool) -> int | None:
-        """The number of an order that is to be carried out."""
+    def _enter(self, change: Change, order: Order, touched: int, is_within: bool | None = None) -> int | None:
+        """The number of an order that is to be carried out: it is within its store's bound, as asked here or before."""
+        is_obeyed = self._bound(order.origin).allows(touched) if is_within is None else is_within
         order_id = orders.enter(change, order, self._door, touched, is_obeyed=is_obeyed)
         self._waiting += order_id is not None and not is_obeyed
         return order_id if is_obeyed else None
@@ -307,7 +307,7 @@ class Exchange:
         is_within = self._bound(key).allows(touched, len(secrets))
         for order in secrets:
             with self._store.write() as change:
-                order_id = self._enter(change, order.order, touched, is_obeyed=is_within)
+                order_id = self._enter(change, order.order, touched, is_within)
             if order_id is not None:
                 self._redacted_for = Remover(key, order_id)
                 yield order
@@ -318,8 +318,7 @@ class Exchange:
             idle = [
                 order
                 for order in others
-                if order.digest not in here(order.kind)
-                and self._enter(change, order.order, 0, is_obeyed=self._bound(key).allows(0)) is not None
+                if order.digest not in here(order.kind) and self._enter(change, order.order, 0) is not None
             ]
         yield from idle
         for order in others:
@@ -328,8 +327,7 @@ class Exchange:
             plan = plan_ordered(primary, order.kind, order.means)
             touched = orders.records_in(primary, plan.rows, code)
             with self._store.write() as change:
-                is_within = self._bound(key).allows(touched)
-                order_id = self._enter(change, order.order, touched, is_obeyed=is_within)
+                order_id = self._enter(change, order.order, touched)
             if order_id is not None:
                 self._forgotten.update(forget_planned(self._store, plan, self._remover(key, order_id)))
                 yield order
@@ -352,7 +350,7 @@ class Exchange:
         if self._waiting:
             account.notes.append(f"orders to forget wait for you: {self._waiting} ('ctxrank origins pending').")
         others = self._imports.keys() - {self._own}
-        if any(origins.state_of(self._store.primary, uuid) == "asked" for uuid in others):
+        if "asked" in [origins.state_of(self._store.primary, uuid) for uuid in others]:
             account.notes.append(
                 "other stores' records are found; they are said unasked once you accept them: 'ctxrank origins'."
             )

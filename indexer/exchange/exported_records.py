@@ -125,12 +125,11 @@ class RecordReader:
         query = """
             SELECT p.id, l.seq FROM record_log AS l JOIN packages AS p ON p.id = l.number
               LEFT JOIN record_log AS of ON of.kind = 'package' AND of.number = l.number
-             WHERE l.kind = 'usage' AND l.seq > ? AND (p.id < 0 OR of.seq <= ?)
-               AND (? = '[]' OR p.session_id IN (SELECT value FROM json_each(?)))
+             WHERE l.kind = 'usage' AND l.seq > ?1 AND (p.id < 0 OR of.seq <= ?1)
+               AND (?2 = '[]' OR p.session_id IN (SELECT value FROM json_each(?2)))
              ORDER BY l.seq
         """
-        since = self._choice.since or 0
-        values = (since, since, self._sessions, self._sessions)
+        values = (self._choice.since or 0, self._sessions)
         for number, seq in read_map(self._primary, query, values, int, int).items():
             said = self._usage(number)
             if any(said.values()):
@@ -138,8 +137,8 @@ class RecordReader:
 
     def _usage(self, package_id: int) -> Fields:
         """Who a package is for, who took it and who was shown it: as this store saw it, or as all did."""
-        asked = (package_id, self._choice.all_origins)
-        return {name: list(self._objects(query, asked)) for name, query in _USAGE.items()}
+        values = (package_id, self._choice.all_origins)
+        return {name: list(self._objects(query, values)) for name, query in _USAGE.items()}
 
     def _passages(self, owner_id: int | None) -> list[Fields]:
         query = """
@@ -200,12 +199,11 @@ class RecordReader:
 
     def _counted(self, kind: Kind, row_id: int, seq: int) -> Iterator[tuple[Fields, Fields]]:
         own = merge.own_of(self._primary, kind, row_id)
-        code, number = origin_and_number(row_id)
-        of: Fields = {"of": self._uuids[code]} if code else {}
-        if not code or any(own):
-            yield {"id": number, **of, "seq": seq}, merge.named_counts(kind, own)
+        if row_id > 0 or any(own):
+            yield {**self._named(row_id, "of"), "seq": seq}, merge.named_counts(kind, own)
         if not self._choice.all_origins:
             return
+        code, number = origin_and_number(row_id)
         query = """
             SELECT origin, occurrences, confirmations, refutations FROM origin_counts
              WHERE kind = ? AND number = ? ORDER BY origin

@@ -95,12 +95,11 @@ def uncount(change: Change, kind: Kind, number: int, code: int) -> bool:
     """
     connection = change.connection
     query = "SELECT 1 FROM origin_counts WHERE kind = ? AND number = ? AND origin <> ? LIMIT 1"
-    is_counted = read_value(connection, query, (kind.name, number, code), int) is not None
-    if not is_counted and number < 0 and not any(own_of(connection, kind, number)):
+    own, place = own_of(connection, kind, number), (kind.name, number, code)
+    if number < 0 and not any(own) and read_value(connection, query, place, int) is None:
         return False
-    count(change, kind, number, code, Counts())
-    query = "DELETE FROM origin_counts WHERE kind = ? AND number = ? AND origin = ?"
-    connection.execute(query, (kind.name, number, code))
+    connection.execute("DELETE FROM origin_counts WHERE kind = ? AND number = ? AND origin = ?", place)
+    sum_up(change, kind, number, own)
     return True
 
 

@@ -70,10 +70,10 @@ class Ledger:
     def identify(self, kind: str, values: Mapping[str, object]) -> LineIdentity:
         """What a line is known by. Raises UsageError."""
         number, of = number_of(values), values.get("of")
-        state = str(seq_of(values))
+        key = str(number) if of is None else f"{number}@{of}"
         if kind in COUNTED:
-            return LineIdentity(row_key(*(values.get(name) for name in KINDS[kind].identity)), state, number)
-        return LineIdentity(str(number) if of is None else f"{number}@{of}", state, number)
+            key = row_key(*map(values.get, KINDS[kind].identity))
+        return LineIdentity(key, str(seq_of(values)), number)
 
     def entry(self, kind: str, key: str) -> Entry | None:
         """What is known of a row."""

@@ -67,8 +67,7 @@ class Receipt(NamedTuple):
 
     def entry(self, id_: str) -> ReceiptEntry | None:
         """What became of a document; included counts before lowered."""
-        of_it = [entry for entry in self.entries if entry.id == id_]
-        return next((entry for entry in of_it if entry.is_included), of_it[0] if of_it else None)
+        return max((one for one in self.entries if one.id == id_), key=lambda one: one.is_included, default=None)
 
 
 class Recording(NamedTuple):

@@ -76,7 +76,7 @@ def skill_levels(
     return SkillLevels(tuple(skill for skill in mandatory if skill not in excused), optional, disabled)
 
 
-def has_skills_config(primary: apsw.Connection, *, session: Session | None = None) -> bool:
+def has_skills_config(primary: apsw.Connection, session: Session | None) -> bool:
     """Whether there is a skills configuration; it may still name no skill."""
     return _in_force(primary, session) is not None
 

@@ -69,8 +69,7 @@ _CHECK = entries(_FIELDS, f"Give off, or a mapping of {', '.join(_FIELDS)}.")
 
 def checked_hooks(value: object, name: str) -> dict[str, Any]:
     """The settings that a file gives, as they are to be kept. Raises UsageError, which names what is allowed."""
-    checked: dict[str, Any] = _CHECK(value if is_dict(value) else {"enabled": value}, name)
-    return checked
+    return dict(_CHECK(value if is_dict(value) else {"enabled": value}, name))
 
 
 def hook_settings(values: Mapping[str, Any]) -> HookSettings:

@@ -123,7 +123,7 @@ def _named_store(primary: str, root: str | None) -> Location:
     return at(primary, root)
 
 
-def trusted_in(project: str, root: str | None = None) -> Location | None:
+def trusted_in(project: str, root: str | None) -> Location | None:
     """The store of a project folder; None where there is none. Raises UntrustedError for one that does not act."""
     primary = os.path.join(project, FOLDER, PRIMARY_FILE)
     if not os.path.lexists(primary):

@@ -11,6 +11,7 @@ import apsw
 from ctxrank.indexer.declarations import Kind, Row, Value
 from ctxrank.indexer.errors import failures, lookup, patterns
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun
@@ -69,9 +70,8 @@ class ErrorHooks(Hooks):
 
     def complete(self, values: dict[str, Value], fields: Fields, identity: LineIdentity) -> object:
         """Work out its state, and the text that was signed where the line has none."""
-        confirmations, refutations = values["confirmations"], values["refutations"]
-        assert isinstance(confirmations, int) and isinstance(refutations, int), "they were read as numbers"
-        values["state"] = patterns.state_of(confirmations, refutations)
+        counts = merge.counts_of(self.kind, values)
+        values["state"] = patterns.state_of(counts.confirmations, counts.refutations)
         values["unit"] = values["unit"] or error_title(str(values["error_type"]), str(values["message"]))
         return None
 
