@@ -38,7 +38,9 @@ def open_store_of(place: Place, say: Callable[[str], None] | None = None) -> Sto
     Raises CtxrankError.
     """
     if place.db:
-        path = _absolute(place.db)
+        # A relative path starts at the project's root, where the predecessor works from.
+        path = os.path.abspath(os.path.join(project_folder() or os.getcwd(), place.db))
+        path = os.path.join(path, PRIMARY_FILE) if os.path.isdir(path) else path
         owner = project_of_database(path)
         if owner is None:
             return _open_file(path, place, say)
@@ -120,12 +122,6 @@ def _of_project(folder: str, place: Place, say: Callable[[str], None] | None) ->
         if os.path.exists(old) and os.path.getsize(old):
             say(f"'ctxrank import bazinga {old}' imports what it holds.")
     return store
-
-
-def _absolute(path: str) -> str:
-    """A relative path starts at the project's root, where the predecessor works from."""
-    full = os.path.abspath(os.path.join(project_folder() or os.getcwd(), path))
-    return os.path.join(full, PRIMARY_FILE) if os.path.isdir(full) else full
 
 
 def _is_predecessors(path: str) -> bool:

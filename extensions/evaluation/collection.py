@@ -162,7 +162,9 @@ def load_collection(
                 if name not in owners:
                     whole = documents.Document("artifact", number, "", "", MADE_AT, RULESET_VERSION)
                     owners[name] = documents.put(change, whole)
-                ids[public_id("passage", _put_part(change, owners[name], source, mode))] = source.id
+                title, text = redact(source.title, mode).text, redact(source.text, mode).text
+                part = documents.Document("passage", None, title, text, MADE_AT, RULESET_VERSION, owner_id=owners[name])
+                ids[public_id("passage", documents.put(change, part._replace(passage_key=source.id)))] = source.id
     store.catch_up()
     return Loaded(ids, is_of_passages)
 
@@ -175,9 +177,3 @@ def _put_file(change: Change, number: int, source: SourceDocument, mode: Redacti
         text = f"# {source.title}\n\n{text}\n" if source.title else f"{text}\n"
     stamp = FileStamp(0, MADE_AT * 1000, 0)
     refresh_owners(change, number, prepare(path, FileText(text, "", stamp, ""), mode))
-
-
-def _put_part(change: Change, owner: int, source: SourceDocument, mode: RedactionMode) -> int:
-    title, text = redact(source.title, mode).text, redact(source.text, mode).text
-    part = documents.Document("passage", None, title, text, MADE_AT, RULESET_VERSION, owner_id=owner)
-    return documents.put(change, part._replace(passage_key=source.id))

@@ -126,8 +126,7 @@ def gather(store: Store, request: ContextRequest, config: Config) -> ContextMate
 
 def make_context(store: Store, request: ContextRequest, config: Config | None = None) -> ContextDraft:
     """The context of a task. Raises NotFoundError with near ids, UsageError for a budget that is too small."""
-    if config is None:
-        config = load_config(store)
+    config = config or load_config(store)
     started_at = now_us()
     material = gather(store, request, config)
     options = PackOptions(request.limit, request.depth, request.form, has_search=request.with_search)

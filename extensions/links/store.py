@@ -6,7 +6,7 @@ from math import ceil
 
 import apsw
 
-from ctxrank.extensions.links.artifact import VERSION, LevelTexts, LinkedArtifact
+from ctxrank.extensions.links.artifact import LEVELS, VERSION, LevelTexts, LinkedArtifact
 from ctxrank.extensions.links.tree import ArtifactTree, folder_of_tree
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ctxrank.indexer.files.stamps import FoundFile
 
 KIND = "linked"
-_LEVELS = 3
 
 
 class KnownFile(NamedTuple):
@@ -59,7 +58,7 @@ class StoredTexts(NamedTuple):
     @property
     def priced(self) -> tuple[int, ...]:
         """The counts that a budget is kept by, for each level."""
-        return self.tokens[:_LEVELS] if self.counter != ESTIMATE else self.tokens[_LEVELS:]
+        return self.tokens[: len(LEVELS)] if self.counter != ESTIMATE else self.tokens[len(LEVELS) :]
 
 
 def has_tables(database: apsw.Connection) -> bool:

@@ -7,7 +7,6 @@ moved. Nothing is followed out of it: a link is not an artifact.
 """
 
 import os
-import stat
 import sys
 
 from ctxrank.extensions.links.artifact import FOLDER
@@ -78,7 +77,5 @@ def list_files(tree: ArtifactTree) -> list[FoundFile]:
 
 
 def _holds_tree(folder: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(os.path.join(folder, FOLDER)).st_mode)
-    except OSError:
-        return False
+    place = os.path.join(folder, FOLDER)
+    return os.path.isdir(place) and not os.path.islink(place)

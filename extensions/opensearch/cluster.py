@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
@@ -139,7 +140,8 @@ class Cluster:
             except (OSError, HTTPException) as error:
                 if isinstance(error, ssl.SSLCertVerificationError):
                     raise ClusterError(f"the certificate of {url.hostname} is not trusted") from error
-                why = f"{url.netloc}: {_reason(error)}"
+                said = str(getattr(error, "strerror", None) or error)  # of the system, or of the protocol
+                why = f"{url.netloc}: {said or type(error).__name__}"
                 if kept is not None and not isinstance(error, TimeoutError):
                     continue  # it may have been closed since, so the node is connected to once more
             else:
@@ -178,9 +180,8 @@ class Cluster:
             raise
 
     def _connect(self, url: SplitResult) -> HTTPConnection:
-        if self._tls is not None:
-            return HTTPSConnection(url.hostname or "", url.port, timeout=_ANSWER_S, context=self._tls)
-        return HTTPConnection(url.hostname or "", url.port, timeout=_ANSWER_S)
+        made = HTTPConnection if self._tls is None else partial(HTTPSConnection, context=self._tls)
+        return made(url.hostname or "", url.port, timeout=_ANSWER_S)
 
 
 class Waiting:
@@ -218,11 +219,6 @@ def _value(netloc: str, status: int, read: bytes) -> dict[object, object]:
             ) from error
         value = None
     return value if is_dict(value) else {}
-
-
-def _reason(error: Exception) -> str:
-    """Why a node did not answer, in the words of the system or of the protocol."""
-    return str(getattr(error, "strerror", None) or error) or type(error).__name__
 
 
 def error_type(body: dict[object, object]) -> str:

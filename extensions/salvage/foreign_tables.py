@@ -13,12 +13,12 @@ import apsw
 
 from ctxrank.extensions.salvage.layout import read_layout
 from ctxrank.extensions.salvage.pages import PageFile, PageKind, Record, UnreadablePage
-from ctxrank.extensions.salvage.rows import copy_table, quoted, read_records
-from ctxrank.extensions.salvage.trees import find_owners, rows_of
+from ctxrank.extensions.salvage.rows import copy_table, read_records
+from ctxrank.extensions.salvage.trees import find_owners, is_of_schema, rows_of
 from ctxrank.indexer.care.page_reader import ForeignTable
 from ctxrank.indexer.exceptions import DamagedError
+from ctxrank.indexer.fulltext.index_file import quoted
 
-_SCHEMA_COLUMNS = 5
 _TYPES = {"INTEGER", "TEXT", "REAL", "BLOB"}
 # Pages may be forged to share what they lead to, and then say more than any disk holds.
 _MAX_GROWTH = 8
@@ -50,7 +50,7 @@ def copy_foreign_tables(damaged: str, new: str, names: Collection[str]) -> tuple
                 made: set[object] = set()
                 # What made a table, as pages of the table of tables say, wherever they are.
                 for record in rows_of(file, range(1, file.count + 1), PageKind.TABLE_LEAF):
-                    if len(record.values) == _SCHEMA_COLUMNS and record.values[0] == "table":
+                    if is_of_schema(record) and record.values[0] == "table":
                         name, statement = record.values[1], record.values[4]
                         is_statement = isinstance(statement, str) and len(statement) <= _MAX_STATEMENT_CHARACTERS
                         if is_statement and name in names and name not in made:

@@ -12,6 +12,7 @@ from ctxrank.extensions.salvage.layout import TableLayout
 from ctxrank.extensions.salvage.pages import PageFile, Record, UnreadablePage, Value
 from ctxrank.extensions.salvage.trees import Ownership
 from ctxrank.indexer.care.page_reader import CopiedTable
+from ctxrank.indexer.fulltext.index_file import quoted
 
 
 def copy_table(
@@ -95,8 +96,3 @@ def _lost(
                     known[column.name] = value
         is_complete = is_complete or is_whole
     return lost, is_complete
-
-
-def quoted(name: str) -> str:
-    """A name of a table or a column, as SQL has it."""
-    return '"' + name.replace('"', '""') + '"'

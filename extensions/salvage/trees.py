@@ -48,7 +48,7 @@ def roots_on(file: PageFile, pages: Collection[int]) -> dict[str, int]:
     """Name and root page of what rows of sqlite_schema on these pages name."""
     roots: dict[str, int] = {}
     for record in rows_of(file, pages, PageKind.TABLE_LEAF):
-        if _is_of_the_schema(record):
+        if is_of_schema(record):
             name, root = record.values[1], record.values[3]
             if isinstance(name, str) and isinstance(root, int) and 1 < root <= file.count:
                 roots[name] = root
@@ -117,12 +117,13 @@ def _adopt(file: PageFile, tables: Collection[TableLayout], trees: dict[str, Tre
             ]
         if len(fitting) == 1 and records:
             adopted.setdefault(fitting[0].name, []).append(number)
-        elif of_rowids and not all(map(_is_of_the_schema, records)):
+        elif of_rowids and not all(map(is_of_schema, records)):
             unclaimed.append(number)  # the entries of an index whose pages are lost are in its table as well
     for name, pages in adopted.items():
         trees[name] = trees[name]._replace(pages=(*trees[name].pages, *pages))
     return unclaimed
 
 
-def _is_of_the_schema(record: Record) -> bool:
+def is_of_schema(record: Record) -> bool:
+    """Whether this may be a row of sqlite_schema."""
     return len(record.values) == _SCHEMA_COLUMNS and record.values[0] in _OBJECTS

@@ -36,17 +36,15 @@ class Sealed(NamedTuple):
 
 def seal(project: str, register: Register, line: bytes) -> Sealed:
     """A line under a new key."""
-    secret, nonce = os.urandom(_SECRET_BYTES), os.urandom(_NONCE_BYTES)
-    sealed = AESGCM(secret).encrypt(nonce, zlib.compress(line), _place(project, register))
-    return Sealed(secret, nonce + sealed, len(line))
+    secret = os.urandom(_SECRET_BYTES)
+    return Sealed(secret, encrypted(secret, line, _place(project, register)), len(line))
 
 
 def unseal(project: str, register: Register, sealed: Sealed) -> bytes:
     """The line. Raises ValueError for one that was not sealed with this key for this place, or is longer than said."""
     most = min(sealed.size, MAX_RECORD_BYTES)
-    nonce, data = sealed.line[:_NONCE_BYTES], sealed.line[_NONCE_BYTES:]
     try:
-        packed = AESGCM(sealed.secret).decrypt(nonce, data, _place(project, register))
+        packed = decrypted(sealed.secret, sealed.line, _place(project, register))
         unpacking = zlib.decompressobj()
         line = unpacking.decompress(packed, most + 1)  # a short line may be made to unpack to gigabytes
     except (InvalidTag, ValueError, zlib.error) as error:
@@ -56,6 +54,17 @@ def unseal(project: str, register: Register, sealed: Sealed) -> bytes:
     if not unpacking.eof:
         raise ValueError("it is cut off")
     return line
+
+
+def encrypted(secret: bytes, data: bytes, place: bytes) -> bytes:
+    """Data, packed, under a key, for a place."""
+    nonce = os.urandom(_NONCE_BYTES)
+    return nonce + AESGCM(secret).encrypt(nonce, zlib.compress(data), place)
+
+
+def decrypted(secret: bytes, data: bytes, place: bytes) -> bytes:
+    """The packed data. Raises InvalidTag where the key or the place is another."""
+    return AESGCM(secret).decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], place)
 
 
 def mark_of(secret: bytes, said: bytes) -> bytes:

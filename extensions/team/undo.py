@@ -8,17 +8,15 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import apsw
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from ctxrank.extensions.team.log import LogLine, TeamLog
-from ctxrank.extensions.team.sealing import Register
+from ctxrank.extensions.team.sealing import Register, decrypted, encrypted
 from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
@@ -36,7 +34,6 @@ from ctxrank.indexer.store.imported_rows import write_entry
 from ctxrank.indexer.store.store import Store
 
 _SETTING: Final = "sealed_order_"
-_NONCE_BYTES = 12
 _SEALED = f"""
     SELECT o.id, s.value ->> 'until', o.record || ' ' || o.kind, o.key, o.origin, s.value ->> 'sealed'
       FROM settings AS s JOIN orders AS o ON s.key = '{_SETTING}' || o.id ORDER BY o.id DESC
@@ -76,11 +73,9 @@ class Sealer:
         register = read_row(self._store.primary, query, (number,), Register)
         if register is None or (secret := self._secrets.get(register)) is None:
             return None
-        cipher = _cipher(secret)
 
         def seal(writer: apsw.Connection, changes: bytes) -> None:
-            nonce = os.urandom(_NONCE_BYTES)
-            sealed = nonce + cipher.encrypt(nonce, zlib.compress(changes), str(number).encode())
+            sealed = encrypted(_key_of(secret), changes, str(number).encode())
             value = {"until": now_us() + ORDER_DAYS * DAY_US, "sealed": base64.b64encode(sealed).decode()}
             put_setting(writer, f"{_SETTING}{number}", json.dumps(value))
 
@@ -117,9 +112,8 @@ def take_back(store: Store, log: TeamLog, number: str) -> None:
         connection = change.connection
         for one in taken:
             try:
-                data = base64.b64decode(one.sealed)
-                secret, _ = known[one.register]
-                packed = _cipher(secret).decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], str(one.order).encode())
+                key = _key_of(known[one.register][0])
+                packed = decrypted(key, base64.b64decode(one.sealed), str(one.order).encode())
                 documents.update(_put_back(connection, zlib.decompress(packed)))
             except (KeyError, InvalidTag) as error:
                 raise CtxrankError(f"The log has no key of order {one.order}.", "It cannot be taken back.") from error
@@ -165,5 +159,5 @@ def _is_undone(register: Register) -> bool:
     return kind in (PATH, SESSION) if record == FORGET else record == REMOVED and kind not in COUNTED
 
 
-def _cipher(secret: bytes) -> AESGCM:
-    return AESGCM(hmac.new(secret, b"undo", hashlib.sha256).digest())
+def _key_of(secret: bytes) -> bytes:
+    return hmac.new(secret, b"undo", hashlib.sha256).digest()

@@ -121,11 +121,7 @@ def _edges(found: Json, placed: dict[str, DrawnNode]) -> Iterator[str]:
 
 
 def _path(start: DrawnNode, end: DrawnNode) -> str:
-    middle = _NODE_HEIGHT // 2
-    y, end_y = start.y + middle, end.y + middle
-    if start.x == end.x:  # around the column's right side
-        x, bend = start.x + _NODE_WIDTH, start.x + _NODE_WIDTH + _GAP_X // 2
-        return f"M{x} {y}C{bend} {y} {bend} {end_y} {x} {end_y}"
-    x = start.x + _NODE_WIDTH
-    bend = (x + end.x) // 2
-    return f"M{x} {y}C{bend} {y} {bend} {end_y} {end.x} {end_y}"
+    x, y, end_y = start.x + _NODE_WIDTH, start.y + _NODE_HEIGHT // 2, end.y + _NODE_HEIGHT // 2
+    # Within a column around its right side.
+    end_x, bend = (x, x + _GAP_X // 2) if start.x == end.x else (end.x, (x + end.x) // 2)
+    return f"M{x} {y}C{bend} {y} {bend} {end_y} {end_x} {end_y}"

@@ -119,12 +119,11 @@ def in_a_row(parts: Iterable[tuple[str, str, float]]) -> list[Segment]:
 
 def _facets(query: Query, counted: Json) -> Iterator[tuple[str, list[FacetValue]]]:
     for field, label in FACETS.items():
+        found = {Filter(field, one["value"]): int(one["count"]) for one in counted.get(field, [])}
         chosen = [one for one in query.filters if one.field == field and not one.is_excluded]
-        shown = [_facet_value(query, Filter(field, one["value"]), int(one["count"])) for one in counted.get(field, [])]
-        named = {one.value for one in shown}
-        shown += [FacetValue(one.value, 0, str(_without(query, one)), True) for one in chosen if one.value not in named]
-        if shown:
-            yield label, shown
+        found |= {one: 0 for one in chosen if one not in found}
+        if found:
+            yield label, [_facet_value(query, one, number) for one, number in found.items()]
 
 
 def _facet_value(query: Query, one: Filter, count: int) -> FacetValue:

@@ -127,7 +127,9 @@ def context_block(call: BazingaCall) -> Json | None:
         root = root or values.get("--project-root") or call.place.project_root or project_folder() or os.getcwd()
         path = os.path.abspath(os.path.join(root, values["--output-file"]))
         try:
-            _write(path, text)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
             call.warn(f"PROMPT_FILE={one_line(path)}")
         except (OSError, ValueError) as problem:
             reason = f"{path} cannot be written: {problem}"
@@ -148,12 +150,6 @@ def context_block(call: BazingaCall) -> Json | None:
         "errors": [entry.id for entry in shown.errors],
         "error": reason or None,
     }
-
-
-def _write(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def _values(call: BazingaCall) -> dict[str, str]:
@@ -293,7 +289,7 @@ def render(assembly: Assembly, limit: int, extras: Extras = NO_EXTRAS) -> Contex
     texts["earlier"] += map(_package, extras.earlier)
     taken = _fitting(texts, limit)
     if not any(taken.values()):
-        return ContextBlock("", (), ())
+        return _NOTHING
     parts = [_HEAD]
     for kind, items in texts.items():
         if taken[kind]:

@@ -77,12 +77,11 @@ def import_bazinga(
     account.recounted += backfill_counts(store)
     store.catch_up()
     report = account.report(schema=source.schema)
-    if source.lost:
-        report = report._replace(is_complete=False, notes=(*source.lost, *report.notes))
+    notes = (*source.lost, *report.notes)
     if source.left_out:
-        note = f"left out, as there is nothing like it here: {', '.join(source.left_out)}."
-        report = report._replace(notes=(*report.notes, note))
-    return report._replace(counts={kind: report.counts[kind] for kind in _KINDS if kind in report.counts})
+        notes += (f"left out, as there is nothing like it here: {', '.join(source.left_out)}.",)
+    counts = {kind: report.counts[kind] for kind in _KINDS if kind in report.counts}
+    return report._replace(is_complete=report.is_complete and not source.lost, notes=notes, counts=counts)
 
 
 def _salvaged(store: Store, db_path: str) -> Predecessor:
@@ -140,16 +139,10 @@ def import_database(call: Call, database: str, salvage: bool) -> Reply:
     reply = import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
     if not report.files_missing:
         return reply
-    missing = (
-        f"{report.files_missing} files are not where their packages say, below {root}; "
-        "'ctxrank index --root DIR' brings them in from where they are."
-    )
+    missing = f"are not where their packages say, below {root}; 'ctxrank index --root DIR' brings them in from there."
     if not is_read:
-        missing = (
-            f"{report.files_missing} files were not looked for, as you named no folder:"
-            " 'ctxrank import bazinga DB --root DIR' reads them below DIR."
-        )
-    return reply._replace(notes=(*reply.notes, missing))
+        missing = "were not looked for, as you named no folder: 'ctxrank import bazinga DB --root DIR' reads them."
+    return reply._replace(notes=(*reply.notes, f"{report.files_missing} files {missing}"))
 
 
 def _is_of_project(database: str, location: Location) -> bool:

@@ -23,6 +23,7 @@ from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.exchange.exported_records import json_value
 from ctxrank.indexer.exchange.fields import MAX_NUMBER, WrittenList, WrittenObject
 from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.fulltext.index_file import quoted
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list, object_of
 from ctxrank.indexer.records import packages, sessions, strategies
 from ctxrank.indexer.text.json_numbers import finite
@@ -92,9 +93,7 @@ class Tables:
 
     def count(self, table: str, where: str = "") -> int:
         """How many rows a table has; nothing of them is read."""
-        quoted = '"' + table.replace('"', '""') + '"'
-        row = self._connection.execute(f"SELECT count(*) FROM {quoted} NOT INDEXED {where}").fetchone()
-        return int(row[0]) if row else 0
+        return int(self._connection.execute(f"SELECT count(*) FROM {quoted(table)} NOT INDEXED {where}").get)
 
     def rows(self, table: str, columns: Mapping[str, str], where: str = "") -> Iterator[tuple[Value, ...]]:
         """The columns, by name with their types, of every row; NULL for those that are missing in this schema."""

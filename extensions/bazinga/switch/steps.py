@@ -50,7 +50,11 @@ def planned(root: str) -> list[tuple[Script, bytes, bytes]]:
         if _MARK in old:  # else it is the original, of a first install, a killed one, or a newer version put over it
             path, old = script.kept(root), _original(root, script)
         require_known(script, old, path)
-        plan.append((script, old, _replacement(script, old)))
+        new = _own_file("placed_dispatcher.py")
+        if script is not DATABASE_SCRIPT:
+            lines, at = old.splitlines(keepends=True), main_line(ast.parse(old))
+            new = b"".join([*lines[:at], _own_file("placed_hook.py"), b"\n\n", *lines[at:]])
+        plan.append((script, old, new))
     return plan
 
 
@@ -116,14 +120,6 @@ class _Work:
         self.has_changed = True
         self._say(f"{would if self._is_dry_run else does} {place}")
         return not self._is_dry_run
-
-
-def _replacement(script: Script, old: bytes) -> bytes:
-    if script is DATABASE_SCRIPT:
-        return _own_file("placed_dispatcher.py")
-    lines = old.splitlines(keepends=True)
-    at = main_line(ast.parse(old))
-    return b"".join([*lines[:at], _own_file("placed_hook.py"), b"\n\n", *lines[at:]])
 
 
 def _replace(root: str, script: Script, old: bytes, new: bytes) -> None:
