@@ -11,7 +11,8 @@ words of answers and errors are those of the API's documentation.
 """
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from ctxrank.cli.agents.injected_text import tokens_of
@@ -111,7 +112,8 @@ class MemoryTool:
     def _str_replace(self, command: Mapping[str, object]) -> str:
         path, old, new = _path(command), _text(command, "old_str"), _text(command, "new_str")
         text = self._file(path)
-        places = list(islice(_places(text, old), _NAMED_PLACES + 1))
+        found = islice(re.finditer(f"(?={re.escape(old)})", text), _NAMED_PLACES + 1) if old else ()
+        places = [text.count("\n", 0, one.start()) + 1 for one in found]
         if not places:
             raise UsageError(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
         if places[1:]:
@@ -128,10 +130,8 @@ class MemoryTool:
         path, at, new = _path(command), command.get("insert_line"), _text(command, "insert_text")
         lines = self._file(path).split("\n")
         if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= len(lines):
-            raise UsageError(
-                f"Invalid `insert_line` parameter: {at}. It should be within the range of lines of the file: "
-                f"[0, {len(lines)}]"
-            )
+            said = f"Invalid `insert_line` parameter: {at}. It should be within the range of lines of the file"
+            raise UsageError(f"{said}: [0, {len(lines)}]")
         self._save(path, "\n".join([*lines[:at], new.removesuffix("\n"), *lines[at:]]))
         return f"The file {path} has been edited."
 
@@ -215,15 +215,6 @@ def _below(files: Iterable[str], path: str) -> list[str]:
 def _meeting(files: Iterable[str], path: str) -> list[str]:
     """The same, and a file that has the place of one of the path's folders."""
     return [file for file in files if f"{path}/".startswith(f"{file}/") or file.startswith(f"{path}/")]
-
-
-def _places(text: str, part: str) -> Iterator[int]:
-    """The lines in which a part of a text begins."""
-    line, at = 1, -1
-    while part and (found := text.find(part, at + 1)) >= 0:
-        line += text.count("\n", max(at, 0), found)
-        at = found
-        yield line
 
 
 def _text(command: Mapping[str, object], name: str) -> str:

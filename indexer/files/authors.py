@@ -59,7 +59,9 @@ def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commi
             for path, commit, _ in touches(git, [repository.head], paths):
                 is_foreign = commit.email.lower() not in emails or commit.seconds < cloned_at
                 if path not in own and is_foreign:
-                    found.setdefault(path, commit._replace(author=_name(commit.author)))
+                    words = "".join(char if char.isalnum() else " " for char in commit.author).split()
+                    author = " ".join(words)[:_MAX_NAME_CHARS] or "unknown"
+                    found.setdefault(path, commit._replace(author=author))
                 elif path not in found:
                     own.add(path)
             for path in _edited(git, found):
@@ -115,11 +117,6 @@ def _edited(git: Git, paths: Mapping[str, Commit]) -> list[str]:
     except GitError:
         return []
     return [path for path in (record.decode("utf-8", "replace") for record in records) if path in paths]
-
-
-def _name(author: str) -> str:
-    letters = "".join(char if char.isalnum() else " " for char in author)
-    return " ".join(letters.split())[:_MAX_NAME_CHARS] or "unknown"
 
 
 def _emails(repository: Repository) -> Iterator[str]:

@@ -9,7 +9,8 @@ exactly what must not be indexed. What was indexed there before stays, and the r
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from ctxrank.indexer.beneath import Root, read_beneath, read_file
 from ctxrank.indexer.light_typing import NamedTuple
@@ -85,25 +86,15 @@ class IgnoreFiles:
         if os.path.isfile(git):
             git = os.path.join(self._root.path, _first_line(self._root.path, ".git").removeprefix("gitdir: "))
             git = os.path.join(git, _first_line(git, "commondir"))
-        name = ".git/info/exclude"
-        try:
-            data = read_file(os.path.join(git, "info/exclude"), MAX_BYTES)
-        except (OSError, ValueError) as error:
-            data = _nothing(name, error)
-        return self._rules("", [(name, _lines(data))], None)
+        exclude = partial(read_file, os.path.join(git, "info/exclude"), MAX_BYTES)
+        return self._rules("", [_patterns_of(".git/info/exclude", exclude)], None)
 
     def in_folder(self, folder: str, above: IgnoreRules | None) -> IgnoreRules | None:
         """The rules that hold in a folder: those above it, unless its own ignore files say more.
 
         Raises IgnoreFileError. `folder` is "" or ends with a slash.
         """
-        files: list[tuple[str, list[bytes]]] = []
-        for name in self._names:
-            try:
-                data = self._root.read(folder + name, MAX_BYTES)
-            except OSError as error:
-                data = _nothing(name, error)
-            files.append((name, _lines(data)))
+        files = [_patterns_of(name, partial(self._root.read, folder + name, MAX_BYTES)) for name in self._names]
         return self._rules(folder, files, above)
 
     def _rules(
@@ -146,13 +137,23 @@ def _wildcard_bytes(line: bytes) -> int:
     return len(line) - min(wildcards) if wildcards else 0
 
 
-def _nothing(name: str, error: OSError | ValueError) -> bytes:
-    """No rules, of an ignore file that is not there. Raises IgnoreFileError for one that could not be read."""
-    if isinstance(error, ValueError) or error.errno in _NO_FILE:  # a path with a zero in it is no path
-        return b""
-    if error.errno == errno.EFBIG:
-        raise IgnoreFileError(name, f"is larger than {MAX_BYTES // (1024 * 1024)} MiB") from error
-    raise IgnoreFileError(name, f"cannot be read: {error.strerror}") from error
+def _patterns_of(name: str, read: Callable[[], bytes]) -> tuple[str, list[bytes]]:
+    """An ignore file's patterns, one a line as git cuts them, behind its name; none of one that is not there.
+
+    Raises IgnoreFileError for one that could not be read.
+    """
+    data = b""
+    try:
+        data = read()
+    except ValueError:
+        pass  # a path with a zero in it is no path
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise IgnoreFileError(name, f"is larger than {MAX_BYTES // (1024 * 1024)} MiB") from error
+        if error.errno not in _NO_FILE:
+            raise IgnoreFileError(name, f"cannot be read: {error.strerror}") from error
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return name, [line.removesuffix(b"\r") for line in lines if line.strip() and not line.startswith(b"#")]
 
 
 def _first_line(folder: str, path: str) -> str:
@@ -161,12 +162,6 @@ def _first_line(folder: str, path: str) -> str:
     except (OSError, ValueError):
         return ""
     return os.fsdecode(data).partition("\n")[0].removesuffix("\r")
-
-
-def _lines(data: bytes) -> list[bytes]:
-    """A file's patterns, one a line as git cuts them."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    return [line.removesuffix(b"\r") for line in lines if line.strip() and not line.startswith(b"#")]
 
 
 def _expressions(lines: list[bytes]) -> Iterator[tuple[bytes, bool]]:

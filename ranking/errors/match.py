@@ -178,7 +178,9 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     if asked.is_traced or all(_renamed(asked, one) for one in by_id.values()):
         by_id |= {one.pattern_id: one for one in lookup.similar(connection, whose, terms_of(asked))}
     looked_up = list(by_id.values())
-    needs_more = needs_more or (not asked.reasons and _is_told_of_several(asked, looked_up))
+    # Two stored errors have this very message and other reasons: the message alone tells neither.
+    same = [one.signature for one in looked_up if one.signature.instance == asked.instance]
+    needs_more = needs_more or (not asked.reasons and any(map(differing, same[1:], same)))
     for stored in looked_up:
         known = stored._replace(signature=as_passed_on(stored.signature, asked))
         likeness = compare(asked, known.signature)
@@ -218,12 +220,6 @@ def score_of(likeness: Likeness) -> float:
         + _CODE_BONUS * likeness.same_code
         + _PLACE_BONUS * (likeness.frames == 2)
     )
-
-
-def _is_told_of_several(asked: Signature, looked_up: list[KnownError]) -> bool:
-    """Whether two stored errors have this very message and other reasons: the message alone tells neither."""
-    same = [one.signature for one in looked_up if one.signature.instance == asked.instance]
-    return any(map(differing, same[1:], same))
 
 
 def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
