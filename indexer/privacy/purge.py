@@ -119,10 +119,10 @@ def _plan_session(primary: apsw.Connection, plan: Plan, name: str) -> None:
 def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget a file or a folder, and every package of it. Raises NotFoundError where nothing is known of it."""
     require_owners(store.primary, "purge")
-    plan = _new_plan(store.primary)
     wanted, top = os.path.realpath(path), os.path.realpath(store.location.root)
     below = os.path.relpath(wanted, top).replace(os.sep, "/") if is_inside(top, wanted) else wanted
     for shown in dict.fromkeys((below, path.rstrip("/") or path)):  # as given from here, and as the store has it
+        plan = _new_plan(store.primary)
         _plan_path(store.primary, plan, shown)
         if any(plan.rows.values()):
             return _carry_out(store, plan, is_dry_run=is_dry_run)
@@ -149,7 +149,6 @@ def plan_ordered(primary: apsw.Connection, kind: str, is_meant: Callable[[str], 
     else:
         texts = _blocked_texts(primary, kinds_of(primary)[kind])
         plan.rows[kind] = [number for number, text in texts.items() if is_meant(text)]
-    plan.kept_out.clear()
     return plan
 
 
@@ -219,7 +218,7 @@ def _plan_packages(primary: apsw.Connection, plan: Plan, numbers: Sequence[int])
     # An order elsewhere takes all of a path, too.
     query = f"SELECT f.id FROM {_WITH_ROOTS} WHERE {_SHOWN} {AMONG} OR f.id {AMONG}"
     plan.rows["artifact"].extend(_ids(primary, query, json.dumps(paths), id_list(files)))
-    plan.kept_out[PATH] = paths
+    plan.kept_out.setdefault(PATH, []).extend(paths)
 
 
 def _plan_path(primary: apsw.Connection, plan: Plan, path: str) -> None:
@@ -229,7 +228,7 @@ def _plan_path(primary: apsw.Connection, plan: Plan, path: str) -> None:
         plan.rows[table.counted_as or table.name].extend(_ids(primary, query, path))
     query = f"SELECT id FROM packages WHERE {_BELOW.format('path')} OR artifact_id IN (SELECT value FROM json_each(?2))"
     plan.rows["package"].extend(_ids(primary, query, path, id_list(plan.rows["artifact"])))
-    plan.kept_out[PATH] = [path]
+    plan.kept_out.setdefault(PATH, []).append(path)
 
 
 def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
@@ -239,7 +238,9 @@ def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
     if is_dry_run:
         return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
-        numbers = [*_remove(change, plan, counts, HERE), *block_here(change.connection, "error", failures)]
+        _remove(change, plan, counts, HERE)
+        numbers = [number for kind, texts in plan.kept_out.items() for number in block(change.connection, kind, texts)]
+        numbers += block_here(change.connection, "error", failures)
         for kind, ids in plan.rows.items():
             # Not again from an export of this store; what others made every store has to forget.
             if kind != SESSION:
@@ -279,8 +280,8 @@ def _blocked_texts(primary: apsw.Connection, kind: Kind) -> dict[int, str]:
     return read_map(primary, f"SELECT id, {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}", (), int, str)
 
 
-def _remove(change: Change, plan: Plan, counts: Mapping[str, int], by: Remover) -> list[int]:
-    """Everything in one transaction, noted as removed by whom; returns the numbers under which it is kept out."""
+def _remove(change: Change, plan: Plan, counts: Mapping[str, int], by: Remover) -> None:
+    """Everything in one transaction, noted as removed by whom."""
     connection = change.connection
     note_removals(connection, counts, by)
     note_erasing(change)
@@ -298,7 +299,6 @@ def _remove(change: Change, plan: Plan, counts: Mapping[str, int], by: Remover) 
             "DELETE FROM labels WHERE text NOT IN"
             " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
         )
-    return [number for kind, texts in plan.kept_out.items() for number in block(connection, kind, texts)]
 
 
 def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:

@@ -14,11 +14,12 @@ from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.privacy import retention
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due
-from ctxrank.indexer.privacy.purge import forget_numbers, forget_path, orderable_texts, plan_ordered
+from ctxrank.indexer.privacy.purge import forget_numbers, forget_path, forget_planned, orderable_texts, plan_ordered
 from ctxrank.indexer.privacy.removal import Remover, removals, sealing
 from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
 from ctxrank.indexer.records.sessions import NewSession, create_session
-from ctxrank.indexer.store.blocklist import PATH, SESSION
+from ctxrank.indexer.store.blocklist import PATH, SESSION, blocked_entries
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Store
 
 OTHER_STORE = "0" * 32
@@ -64,8 +65,23 @@ def test_an_order_means_the_texts_of_its_kind_alone(
 
     plan = plan_ordered(store.primary, kind, is_meant)
     assert {what: numbers for what, numbers in plan.rows.items() if numbers} == rows
-    assert plan.kept_out == {}  # the order itself is on the list
     assert set(asked) == set(orderable_texts(store.primary, kind))
+
+
+def test_an_order_of_a_path_takes_what_findings_note_of_its_lines_and_blocks_nothing(store: Store) -> None:
+    store.primary.execute("UPDATE packages SET artifact_id = NULL; DELETE FROM artifacts")
+    query = """
+        INSERT INTO anchors (document_id, kind, name, path, start_line, end_line, fingerprint, commit_id, made_at,
+                             state, now_path, now_start, now_end, differing, held_at, size_bytes, mtime_ns)
+        SELECT id, 'path', ?1, ?1, 1, 2, '', '', 1, 'same', ?1, 1, 2, 0, 1, -1, 0
+          FROM documents WHERE kind = 'reasoning' LIMIT 1
+    """
+    for path in ("docs/S.md", "docs/T.md", "docs/U.md"):
+        store.primary.execute(query, (path,))
+    meant = ("docs/S.md", "docs/T.md")
+    forget_planned(store, plan_ordered(store.primary, PATH, meant.__contains__))
+    assert read_column(store.primary, "SELECT path FROM anchors", (), str) == ["docs/U.md"]
+    assert blocked_entries(store.primary) == []  # the order itself is on the list
 
 
 def test_what_is_removed_by_number_is_that_and_of_the_kinds_that_are_removed_so(store: Store) -> None:
