@@ -20,7 +20,7 @@ from ctxrank.extensions.links.sync import sync_tree
 from ctxrank.extensions.links.tree import ArtifactTree, folder_of_tree, require_tree
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError, NotFoundError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.records import receipts
 from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -29,9 +29,6 @@ from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.prices import Prices
-
-if TYPE_CHECKING:
-    from typing import Any
 
 # Grows by one when equal inputs give other bytes than before: a replay then says so.
 LINKED_VERSION = 2

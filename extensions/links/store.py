@@ -8,16 +8,13 @@ import apsw
 
 from ctxrank.extensions.links.artifact import LEVELS, VERSION, LevelTexts, LinkedArtifact
 from ctxrank.extensions.links.tree import ArtifactTree, folder_of_tree
-from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.files.stamps import FileStamp, FoundFile
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
-
-if TYPE_CHECKING:
-    from ctxrank.indexer.files.stamps import FoundFile
 
 KIND = "linked"
 
@@ -30,7 +27,7 @@ class KnownFile(NamedTuple):
     sha256: str
     ruleset: int
 
-    def proves(self, now: "FoundFile") -> bool:
+    def proves(self, now: FoundFile) -> bool:
         """Whether a file that looks like this need not be read; one that could not be read is tried again."""
         return self.sha256 != "" and self.stamp.proves(now)
 

@@ -78,12 +78,15 @@ class Order(NamedTuple):
 
 
 class Purchase(NamedTuple):
-    """What a limit buys: the level of each item, and what its steps cost; the steps that are left, in order."""
+    """What a limit buys: the level of each item, and what its steps cost; the steps that are left, in order, of which
+    the first `barred` are above the cap of their class.
+    """
 
     levels: tuple[int, ...]
     costs: tuple[int, ...]
     used: int
     left: tuple[Step, ...] = ()
+    barred: int = 0
     is_complete: bool = False  # a larger limit buys nothing more
 
 
@@ -100,7 +103,7 @@ def spend(order: Order, base: int, limit: int | None) -> Purchase:
         costs[step.place] += step.cost
         taken += 1
     left = (*order.barred, *order.steps[taken:])
-    return Purchase(tuple(levels), tuple(costs), used, left, taken == len(order.steps))
+    return Purchase(tuple(levels), tuple(costs), used, left, len(order.barred), taken == len(order.steps))
 
 
 def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order:

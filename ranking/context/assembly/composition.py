@@ -43,7 +43,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         text = fitting("", empty.agent, budget, price)
         left = tuple(step for name in CLASSES for step in level_by_level(items, name))
         nothing = Purchase((NOT_SHOWN,) * len(items), (), budget.limit, left)
-        omitted = left_out(items, nothing, 0, budget)
+        omitted = left_out(items, nothing, budget)
         parts = (text,) if text else ()
         return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
     counts = {name: count for name in CLASSES if (count := sum(item.kind == name for item in items))}
@@ -55,7 +55,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
     }
     order = fair_queue(items, classes)
     purchase = spend(order, frame, budget.limit)
-    shown_candidates, bought = with_cut_passage(candidates, purchase, len(order.barred), budget.limit, price)
+    shown_candidates, bought = with_cut_passage(candidates, purchase, budget.limit, price)
     shown: dict[str, list[Any]] = {name: [] for name in CLASSES}
     texts: dict[str, list[str]] = {name: [] for name in CLASSES}
     by_class = dict.fromkeys(CLASSES, 0)
@@ -79,7 +79,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         **by_name,
         entries=tuple(entries),
         by_class=by_class,
-        omitted=left_out(items, purchase._replace(used=bought.used), len(order.barred), budget),
+        omitted=left_out(items, purchase._replace(used=bought.used), budget),
         is_complete=purchase.is_complete,
         used=bought.used + (note if says_so else 0),
         # The one that `used` is not below: that of the passages, if one counted them all.
@@ -97,7 +97,7 @@ def written(candidate: BlockCandidate, level: int) -> str:
 
 
 def with_cut_passage(
-    candidates: list[BlockCandidate], purchase: Purchase, barred: int, limit: int, price: Prices
+    candidates: list[BlockCandidate], purchase: Purchase, limit: int, price: Prices
 ) -> tuple[list[BlockCandidate], Purchase]:
     """The candidates and a purchase, with as many lines as fit of the passage that did not, else as many words.
 
@@ -105,7 +105,7 @@ def with_cut_passage(
     """
     if purchase.is_complete:
         return candidates, purchase
-    step = purchase.left[barred]
+    step = purchase.left[purchase.barred]
     one = candidates[step.place]
     number = step.at - len(one.forms)
     if number < 0:  # a form is shown whole or not at all
@@ -141,10 +141,10 @@ def with_cut_passage(
     return shown, purchase._replace(levels=tuple(levels), costs=tuple(costs), used=purchase.used + cost)
 
 
-def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget) -> tuple[Omitted, ...]:
+def left_out(items: list[Item], purchase: Purchase, budget: Budget) -> tuple[Omitted, ...]:
     """What was left out or lowered, with what it would have cost and what limits it.
 
-    The first `barred` steps are above the cap of their class; the one after them did not fit, and spending ended there.
+    The first step that is not barred did not fit, and spending ended there.
     """
     omitted: list[Omitted] = []
     room = budget.limit - purchase.used
@@ -152,14 +152,14 @@ def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget)
         item, shown_at = items[step.place], purchase.levels[step.place]
         if step.at != shown_at + 1:
             continue  # of an item the next level alone
-        if place < barred:
+        if place < purchase.barred:
             over = f"over the {budget.caps[item.kind]} tokens that {item.kind} may take"
         elif step.cost > room:
             over = f"over the budget of {budget.limit} tokens"
             if room > 0:
                 over += f", of which {room} were left"
         else:  # a larger budget only adds, hence nothing is taken out of its turn
-            first = items[purchase.left[barred].place].id
+            first = items[purchase.left[purchase.barred].place].id
             over = f"after {first} in line, where the budget of {budget.limit} tokens ended"
         lowered = ""
         if shown_at >= 0:

@@ -210,8 +210,8 @@ def _reasons(*left: Step, room: int, barred: int = 0) -> list[str]:
         Item("package:2", ("title", "summary"), (10, 30), kind="packages"),
         Item("reasoning:3", ("300 characters",), (500,), kind="reasoning"),
     ]
-    purchase = Purchase((0, -1, -1), (10, 0, 0), 100 - room, left)
-    return [one.reason for one in left_out(items, purchase, barred, Budget(100, {}, {"reasoning": 400}))]
+    purchase = Purchase((0, -1, -1), (10, 0, 0), 100 - room, left, barred)
+    return [one.reason for one in left_out(items, purchase, Budget(100, {}, {"reasoning": 400}))]
 
 
 def test_a_reason_names_what_limits_the_room_the_turn_or_the_cap_of_a_class() -> None:
