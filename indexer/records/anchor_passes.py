@@ -8,12 +8,11 @@ Content decides what has become of a span; git is asked which commit it was, and
 
 import json
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
 from functools import lru_cache, partial
-from itertools import chain
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
@@ -43,11 +42,10 @@ _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _LEAST_SUCCESSOR = 0.3  # of what a file said, around a span and in all, and of its name, together
 _NAME_SHARE, _KIN_SHARE = 0.3, 0.2  # that the words of a name are worth, and the same name in a folder called the same
-_LEAST_AROUND = 0.5  # of what is around a span, where no more is known
-_LEAST_DEFINED = 0.6  # of the lines of a definition, where its name alone does not tell it
-_LEAST_OF_NEW = 0.1  # of the new file, where all of another is looked for
+_LEAST_AROUND = 1.0  # where no more is known than what is around a span, which counts twice
+_LEAST_OF_NEW, _LEAST_DEFINED = 0.1, 0.6  # of the lines of a new file; of a definition that its name does not tell
 _LEAST_COMMON = 3  # lines: any two files have an import in common
-_MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
+_MOST_ROWS = 500  # or files, that hold a word or a line: of what is everywhere, nothing says which is meant
 # Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
 _ADD = f"""
     INSERT OR IGNORE INTO anchors ({", ".join(Anchor._fields[1:])})
@@ -191,7 +189,7 @@ class _Elsewhere:
         query = f"SELECT a.path, a.id > ? {_INDEXED} AND a.indexed_at >= ? ORDER BY a.id DESC LIMIT {_MAX_ELSEWHERE}"
         self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
         self._store, self._tree, self._commit = store, tree, last.head
-        self._new, self._common = lru_cache(self._new_of), lru_cache(self._common_of)
+        self._new, self._shares = lru_cache(self._new_of), lru_cache(self._shares_of)
 
     def find(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, is_gone: bool
@@ -202,49 +200,55 @@ class _Elsewhere:
         A name that is a member's or begins with a capital is enough where one file alone defines it.
         """
         name = anchor.wanted
-        if is_gone or not name:
-            successor = self._successor(anchor, kept, was)
-            for one in successor:
-                if located := anchor.within(one, kept, was) if is_gone else one.exact(kept, 0):
-                    return one, located
-            if not name:
-                return None
+        for one in self._successor(anchor, kept, was) if is_gone or not name else ():
+            if located := anchor.within(one, kept, was) if is_gone else one.exact(kept, 0):
+                return one, located
+        if not name:
+            return None
         definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
         if self.paths.keys().isdisjoint(definers):
             return None
         found = [one for one in map(self._tree.source, definers) if one and one.defined(name)]
         if len(found) > 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
-            own = {*kept.words}
+            own = {*filter(None, kept.words)}
             found = [one for one in found if len(own & one.known_words) >= _LEAST_DEFINED * len(own)]
         return self._nearest(anchor, kept, was, found)
 
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
         """The new file that has most of what a file said, around a span and in all, and of the words of its name; what
-        several have counts less.
+        several have counts less, and that one alone is called so in such a folder more. All of a file is no small part.
         """
-        said = [was.source.known_words, was.around] if was else [frozenset(kept.before + kept.words + kept.after)]
-        language, named, share = language_of(anchor.now_path).kind, _words_of(anchor.now_path), dict[Source, float]()
-        (common, counts), (_, names) = self._common(said[0], language), self._new(language)
-        kin = [one for one in common if _end_of(one.path) == _end_of(anchor.now_path)]
-        for one, lines in common.items():
-            is_part = anchor.kind == "path" and len(lines) < _LEAST_OF_NEW * len(one.known_words)
-            if len(lines) >= min(len(said[0]), _LEAST_COMMON) and ([one] == kin or not is_part):
-                share[one] = sum(1 / (counts[line] * len(part)) for part in said for line in lines & part)
-                share[one] += _KIN_SHARE * ([one] == kin)
-                share[one] += sum(_NAME_SHARE / (names[word] * len(named)) for word in named & _words_of(one.path))
+        around = was.around if was else frozenset(kept.before + kept.words + kept.after)
+        said, least = (was.source.known_words, _LEAST_SUCCESSOR) if was else (around, _LEAST_AROUND)
+        whole, near, name = (self._shares(part, anchor.now_path) for part in (said, around, _words_of(anchor.now_path)))
+        kin = [one for one in whole if _end_of(one.path) == _end_of(anchor.now_path)]
+        share = {
+            one: of_lines + near.get(one, 0.0) + _NAME_SHARE * name.get(one, 0.0) + _KIN_SHARE * ([one] == kin)
+            for one, of_lines in whole.items()
+        }
         nearest = max(share, key=share.__getitem__, default=None)
-        return [nearest] if nearest and share[nearest] >= (_LEAST_SUCCESSOR if was else _LEAST_AROUND) else []
+        if nearest is None or share[nearest] < least:
+            return []
+        common = len(said & nearest.known_words)
+        is_part = anchor.kind == "path" and [nearest] != kin and common < _LEAST_OF_NEW * len(nearest.known_words)
+        return [] if is_part or common < min(len(said), _LEAST_COMMON) else [nearest]
 
-    def _new_of(self, language: str) -> tuple[list[Source], Counter[str]]:
-        """The new files of a language, and how many of them have a word in their names."""
+    def _new_of(self, language: str) -> dict[object, list[Source]]:
+        """The new files of a language that have each line, or a word in their names."""
         paths = [path for path, is_new in reversed(self.paths.items()) if is_new and language_of(path).kind == language]
-        new = [*filter(None, map(self._tree.source, paths))]
-        return new, Counter(word for one in new for word in _words_of(one.path))
+        holders = defaultdict[object, list[Source]](list)
+        for one in filter(None, map(self._tree.source, paths)):
+            for part in (*one.known_words, *_words_of(one.path)):
+                holders[part].append(one)
+        return holders
 
-    def _common_of(self, lines: frozenset[int], language: str) -> tuple[dict[Source, frozenset[int]], Counter[int]]:
-        """The new files of a language that have some of these lines, with those, and how many have each."""
-        common = {one: both for one in self._new(language)[0] if (both := lines & one.known_words)}
-        return common, Counter(chain.from_iterable(common.values()))
+    def _shares_of(self, parts: frozenset[int] | frozenset[str], path: str) -> dict[Source, float]:
+        """How much each new file of a language has of some lines or words, without those that very many have."""
+        holders, share = self._new(language_of(path).kind), defaultdict[Source, float](float)
+        for part in parts:
+            for one in found if len(found := holders.get(part, [])) <= _MOST_ROWS else ():
+                share[one] += 1 / (len(found) * len(parts))
+        return share
 
     def _nearest(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source]
@@ -255,8 +259,8 @@ class _Elsewhere:
             return None
         source = min(places, key=lambda one: (places[one].changed, self.paths.get(one.path, -1)))
         is_new = self.paths.get(source.path, -1)
-        before = None if is_new else _source_at(self._store, self._commit, source.path)
-        before = source if is_new < 0 else before  # it was not touched
+        # One that was not touched is as it was.
+        before = source if is_new < 0 else None if is_new else _source_at(self._store, self._commit, source.path)
         return None if before is not None and before.defined(anchor.wanted) else (source, places[source])
 
 

@@ -142,8 +142,8 @@ class Source:
 
     @cached_property
     def known_words(self) -> frozenset[int]:
-        """The checksums of the words of its lines, each once."""
-        return frozenset(self.words)
+        """The checksums of the words of its lines, of which there are any, each once."""
+        return frozenset(_checksums(self._text, _NO_WORD)) - {_NO_WORDS}
 
     def _indent(self, at: int) -> int:
         """How far in a line is; one without a text as far as can be."""
