@@ -33,7 +33,7 @@ PERMITTED = {
     "extensions/team/schema.py _migrate": "the program's own SQL files",
     "cli/agents/log.py note_failure": "adds a line to the hook's log in the user's own state folder",
     "extensions/bazinga/arguments.py data": "the program's own tables",
-    "extensions/bazinga/commands/block.py _write": "makes the file that --output-file names",
+    "extensions/bazinga/commands/block.py context_block": "makes the file that --output-file names",
     "extensions/bazinga/switch/steps.py _write": "makes a file beside the script whose place it takes",
     "extensions/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",
     "extensions/bazinga/place.py _open_file": "makes a database where the predecessor would",

@@ -398,7 +398,7 @@ def _with_folders(path: str) -> Iterator[str]:
     """A path, and the folders that it lies in: of many paths each is looked up, and none is compared with all."""
     while path:
         yield path
-        path = path.rpartition("/")[0]
+        path = os.path.dirname(path)
 
 
 def _is_below(path: str, starts: Mapping[str, None]) -> bool:

@@ -18,7 +18,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from ctxrank.indexer.light_typing import cache
-from ctxrank.indexer.text.lines import not_plain
 from ctxrank.indexer.text.tables import rows
 
 _Ranges = list[tuple[int, int]]
@@ -35,6 +34,7 @@ def _ranges() -> dict[str, _Ranges]:
 
 # It is a pattern without dots, and looks like a space; no rule of Unicode's calls it ignorable.
 _BRAILLE_BLANK = "\u2800"
+_ASCII, _SHOWN_ASCII = bytes(range(0x80)), bytes(range(0x20, 0x7F))
 
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
@@ -73,13 +73,21 @@ def is_invisible(char: str) -> bool:
 
 def without_invisible(text: str) -> str:
     """The text without what shows nothing, but for joiners, selectors and tags where Unicode's rules put them."""
-    return _without(text, {char for char in set(not_plain(text)) if is_invisible(char)})
+    hidden = {char for char in _beyond(text, _SHOWN_ASCII) if is_invisible(char)}
+    return _without(text, hidden) if hidden else text
 
 
 def without_ignorable(text: str) -> str:
     """The same, of the default-ignorable and the blank of Braille alone: controls and private characters stay."""
-    others = set(not_plain(text))
-    return _without(text, {char for char in others if is_ignorable(char) or char == _BRAILLE_BLANK})
+    if text.isascii():
+        return text
+    hidden = {char for char in _beyond(text, _ASCII) if is_ignorable(char) or char == _BRAILLE_BLANK}
+    return _without(text, hidden) if hidden else text
+
+
+def _beyond(text: str, plain: bytes) -> set[str]:
+    # What is plain is cut out as bytes: a set of all characters takes five times as long.
+    return set(text.encode("utf-8", "surrogatepass").translate(None, plain).decode("utf-8", "surrogatepass"))
 
 
 def _without(text: str, hidden: set[str]) -> str:

@@ -47,12 +47,12 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    others = not_plain(text)
+    others = _others(text)
     if _is_shown(others):
         return text
     if not _CONTROLS.keys().isdisjoint(map(ord, others)):  # looking each character up takes a hundred times as long
         text = text.replace("\r\n", "\n").translate(_CONTROLS)
-        if _is_shown(not_plain(text)):
+        if _is_shown(_others(text)):
             return text
     from ctxrank.indexer.text.invisible import without_invisible  # noqa: PLC0415  start-up: few texts hide something
 
@@ -61,7 +61,7 @@ def printable(text: str) -> str:
 
 def searchable(text: str) -> str:
     """The text as an index and a query take it: a word is whole whatever invisible character it contains."""
-    if text.isascii() or _is_shown(not_plain(text)):
+    if text.isascii() or _is_shown(_others(text)):
         return text
     from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: few texts hide something
 
@@ -77,7 +77,7 @@ _PRINTABLE_BLANKS = frozenset(
 _FIRST_TAG = "\U000e0000"
 
 
-def not_plain(text: str) -> str:
+def _others(text: str) -> str:
     """What of a text is neither ASCII that is shown nor a newline or tab."""
     # It is cut out as bytes: a set of all characters of a passage takes five times as long.
     return text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII).decode("utf-8", "surrogatepass")

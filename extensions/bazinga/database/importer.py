@@ -29,7 +29,6 @@ from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG, load_config
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.known_stores import trust_as_used
-from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
 SKILLS_CONFIG_FILE = "skills_config.json"
@@ -125,7 +124,10 @@ def import_database(call: Call, database: str, salvage: bool) -> Reply:
     """Bring in the database, or what can be read of a damaged one."""
     with call.open() as store, progress_bar("importing", call) as advance:
         trust_as_used(store)
-        is_read = call.root is not None or _is_of_project(database, store.location)
+        folder = os.path.dirname(os.path.realpath(database))
+        # At PROJECT/bazinga/bazinga.db it is the store's own project's: its files are our own, then.
+        is_own = folder == os.path.join(os.path.realpath(store.location.root), "bazinga")
+        is_read = call.root is not None or is_own
         if call.root is not None:
             allow(store.location, store.primary, call.root)
         mode = load_config(store).redaction_mode
@@ -135,17 +137,12 @@ def import_database(call: Call, database: str, salvage: bool) -> Reply:
             words = ["ctxrank", *(("--db", call.db) if call.db else ()), *(("--root", call.root) if call.root else ())]
             command = shlex.join([*words, "import", "bazinga", "--salvage", database])
             raise DamagedError(error.message, f"Read what can be read of it, in a copy: {command}") from error
-        root = call.root or store.location.root
     reply = import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
     if not report.files_missing:
         return reply
-    missing = f"are not where their packages say, below {root}; 'ctxrank index --root DIR' brings them in from there."
+    count, step = report.files_missing, "'ctxrank index --root DIR' brings them in from where they are."
+    missing = f"{count} files are not where their packages say, below {call.root or store.location.root}; {step}"
     if not is_read:
-        missing = "were not looked for, as you named no folder: 'ctxrank import bazinga DB --root DIR' reads them."
-    return reply._replace(notes=(*reply.notes, f"{report.files_missing} files {missing}"))
-
-
-def _is_of_project(database: str, location: Location) -> bool:
-    """Whether a database is the store's own project's, at PROJECT/bazinga/bazinga.db: its files are our own, then."""
-    folder = os.path.dirname(os.path.realpath(database))
-    return folder == os.path.join(os.path.realpath(location.root), "bazinga")
+        step = "'ctxrank import bazinga DB --root DIR' reads them below DIR."
+        missing = f"{count} files were not looked for, as you named no folder: {step}"
+    return reply._replace(notes=(*reply.notes, missing))
