@@ -63,9 +63,9 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     bearing: list[RankedPackage] = []
     unsaid: dict[int, RankedPackage] = {}
     for row in rows:
-        of_best = share(row)
-        if of_best >= BEARS:
-            bearing.append(row._replace(standing=IS_NEAR if of_best >= NEAR else IS_BEARING))
+        if (part := share(row)) >= BEARS:
+            near = part >= NEAR and not row.package.is_delivered  # what was given before waits for what was not
+            bearing.append(row._replace(standing=IS_NEAR if near else IS_BEARING))
         else:
             unsaid[row.package.id] = row
     bearing.sort(key=order)

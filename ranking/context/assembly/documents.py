@@ -46,10 +46,9 @@ def package_candidate(
     has_detail = has_detail and ranked.standing != IS_ROUTED
     if detail != "summary" and spawn.zone is limits.NORMAL and has_detail:
         # Where nothing says which, the file's beginning.
-        best = ranked.passage_ids
-        is_unsaid = ranked.text is None or (bool(ranked.standing) and not best)
-        others = -1 if detail == "full" else 1 if is_unsaid else 0
-        passages, count = texts.of(package.document_id, best, others)
+        is_unsaid = ranked.text is None or (bool(ranked.standing) and not ranked.passage_ids)
+        others = -1 if detail == "full" else int(is_unsaid)
+        passages, count = texts.of(package.document_id, ranked.passage_ids, others)
         if ranked.standing or not shown_path(package.path):
             summary = " ".join(package.summary.split())
             passages = [one for one in passages if _says_something(one, summary)]
@@ -125,7 +124,7 @@ def _candidate(
     levels = tuple([form.detail for form in forms] + ["passage"] * len(passages))
     prices = tuple(accumulate(steps + [passage.price for passage in passages]))
     id_ = public_id(block.BLOCK_CLASSES[name].kind, forms[0].id)
-    item = Item._make((id_, levels, prices, 0, name, standing == IS_NEAR, bool(standing), False))
+    item = Item(id_, levels, prices, 0, name, standing == IS_NEAR, bool(standing), False)
     return BlockCandidate(item, tuple(forms), tuple(texts), "", forms[0].reason, tuple(passages), count)
 
 

@@ -271,6 +271,16 @@ def test_a_run_gets_first_what_it_has_not_been_given_and_every_other_call_is_a_n
     assert block_for(store, limit=2).text == block_for(store, limit=2).text
 
 
+def test_of_a_run_what_was_given_waits_with_its_passages_for_what_was_not(store: Store) -> None:
+    for name, summary in (("best", "walrus heron"), ("next", "a walrus that sleeps through all of the long winter")):
+        save(store, f"{name}.md", f"# A {name} walrus\n\n{'The walrus, and a heron. ' * 40}\n", summary=summary)
+    given: list[tuple[int, str]] = []
+    for _ in range(2):
+        block = block_for(store, task="walrus heron", run="a1", budget=460)
+        given += [(one.id, one.detail) for one in block.packages if one.detail != "line"]
+    assert {id_ for id_, _ in given} == {1, 2}, given
+
+
 def test_a_line_is_no_delivery(store: Store) -> None:
     _note(store, "line.md", summary="something else")
     _note(store, "match.md", summary="walrus heron")
