@@ -88,13 +88,11 @@ def is_removed_worktree(location: Location, connection: apsw.Connection, name: s
     A worktree whose folder alone is gone is still listed until `git worktree prune`: its disk may come back. So may any
     folder that was not noted as a worktree.
     """
+    if os.path.lexists(name) or name not in _worktrees(connection) or name in _recorded(connection):
+        return False
     project = os.path.realpath(location.project)
-    if os.path.lexists(name) or not os.path.isdir(os.path.join(project, ".git")):
-        return False
-    if name in _recorded(connection) or name not in _worktrees(connection):
-        return False
     try:
-        return not has_worktree(project, name)
+        return os.path.isdir(os.path.join(project, ".git")) and not has_worktree(project, name)
     except (OSError, ValueError):  # what cannot be read proves nothing
         return False
 
