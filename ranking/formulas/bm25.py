@@ -15,7 +15,6 @@ Lucene's. FTS5's own bm25() is the same with k1 = 1.2, b = 0.75 and another idf,
 there; here bigger is better.
 """
 
-from collections.abc import Iterator
 from math import fsum, log
 
 from ctxrank.indexer.engine import FieldWeights
@@ -53,15 +52,14 @@ def tf_saturation(tf: float, length: int, average_length: float, k1: float = K1,
     return tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average_length))
 
 
-def weighted_tfs(columns: list[CountedColumn], texts: int) -> Iterator[dict[int, float]]:
-    """For each of so many texts the weighted tf of the query's terms that it holds, by the place of the term."""
-    for text in range(texts):
-        found: dict[int, float] = {}
-        for places, counted in columns:
-            for term_id, tf in counted[text]:
-                for at, scale in places[term_id] if tf else ():
-                    found[at] = found.get(at, 0.0) + tf * scale
-        yield found
+def weighted_tfs(columns: list[CountedColumn], text: int) -> dict[int, float]:
+    """The weighted tf of the query's terms that the text at this place holds, by the place of the term."""
+    found: dict[int, float] = {}
+    for places, counted in columns:
+        for term_id, tf in counted[text]:
+            for at, scale in places[term_id] if tf else ():
+                found[at] = found.get(at, 0.0) + tf * scale
+    return found
 
 
 def pure_saturated_sums(
@@ -73,9 +71,9 @@ def pure_saturated_sums(
     `_bm25.c` does the same, and is taken where it was compiled.
     """
     scores: list[float] = []
-    for length, found in zip(lengths, weighted_tfs(columns, len(lengths)), strict=True):
+    for text, length in enumerate(lengths):
         norm = fixed + by_length * length
-        scores.append(fsum([worths[at] * tf / (tf + norm) for at, tf in found.items()]))
+        scores.append(fsum([worths[at] * tf / (tf + norm) for at, tf in weighted_tfs(columns, text).items()]))
     return scores
 
 

@@ -19,8 +19,8 @@ def explain_blend(
     rows: list[Explanation] = []
     together = 0.0
     terms: dict[str, float] = {}
-    total = group.score if group is not None else 0.0
-    shares = group.shares() if group is not None and total else []
+    total = group.score if group else 0.0
+    shares = group.shares() if group and total else []
     scores_of = term_scores(plan, [candidate.rowid for _, candidate, _ in shares])
     for share, candidate, name in shares:
         of_terms = scores_of(candidate.rowid)
@@ -42,7 +42,7 @@ def explain_blend(
             for bonus in candidate.bonuses
         )
         rows.append(Explanation(value, f"{name}, BM25 {candidate.score:.2f} × {share:g}", leaves))
-    prior = "" if group is None or group.prior == 1.0 else f" × {group.prior:.2f} as {group.kind}"
+    prior = "" if not group or group.prior == 1.0 else f" × {group.prior:.2f} as {group.kind}"
     meaning = f"text: {weight:g} × {text:.3f} (BM25 {total:.2f}{prior}, calibrated)"
     summands = Explanation(text_value, meaning, tuple(rows)), explain_heuristic(parts, 1 - weight)
     return Explanation(blended(text, parts.total, weight), "score = text + what is known", summands), ScoreShares(

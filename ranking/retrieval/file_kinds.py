@@ -166,8 +166,9 @@ def _holding_all(plan: Plan, found: Mapping[int, HitGroup]) -> set[int]:
     owners = {row.rowid: id_ for id_, one in found.items() for row in (one.own, *one.passages[:SPREAD_PASSAGES]) if row}
     rows = plan.engine.rows_of(sorted(owners))
     held: dict[int, set[str]] = {}
-    for row, places in zip(rows, Scorer(plan).frequencies(rows), strict=True):
-        terms = [plan.terms[place] for place in places]
+    frequencies = Scorer(plan).frequencies(rows)
+    for row in rows:
+        terms = [plan.terms[place] for place in frequencies(row[0])]
         held.setdefault(owners[row[0]], set()).update(term.typed or term.text for term in terms)
     known = {term.text for term in plan.terms if not term.is_extra}
     every = known.union(term.typed for term in plan.terms if term.typed in plan.unknown)

@@ -44,7 +44,7 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     best = max(scores.values(), default=0.0)
     texts = {id_: calibrated(score, half) for id_, score in scores.items()}
     today = spawn.now // DAY_US
-    rows = rank_packages(eligible, texts, spawn.group, today, lowers_others=True)
+    rows = rank_packages(eligible, texts, spawn.group, today)
     if calibrated(best, half_known) < FLOOR:
         rows, clones = without_unused_clones(rows)
         said = [row._replace(is_best_known=row.package.priority not in _ABOVE_ANY_FLOOR) for row in rows]
@@ -84,6 +84,5 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
 
 def _is_routed(spawn: Spawn, package: EligiblePackage) -> bool:
     """Whether somebody sent it here, whatever it says."""
-    group = None if spawn.group is None else spawn.group.name
-    is_of_group = package.is_own_group and package.group == group
+    is_of_group = package.is_own_group and package.group == (spawn.group and spawn.group.name)
     return not package.is_unused_clone and (package.is_designated or package.priority == "critical" or is_of_group)

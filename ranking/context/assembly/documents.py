@@ -137,18 +137,17 @@ class Passages:
 
     def expect(self, ids: Iterable[int]) -> None:
         """Read passages that will be asked for, by their own ids, in one statement."""
-        query = f"{_PASSAGES} WHERE id IN (SELECT value FROM json_each(?))"
-        rows: list[tuple[Any, ...]] = self._spawn.store.primary.execute(query, (id_list(ids),)).fetchall()
+        self._read("id IN (SELECT value FROM json_each(?))", id_list(ids))
+
+    def _read(self, condition: str, *values: str | int) -> list[tuple[Any, ...]]:
+        rows: list[Any] = self._spawn.store.primary.execute(f"{_PASSAGES} WHERE {condition}", values).fetchall()
         self._rows |= {row[0]: row for row in rows}
+        return rows
 
     def of(self, document_id: int, best: tuple[int, ...], others: int) -> tuple[list[IncludedPassage], int]:
         """The best passages of a document, then so many others in the file's order (-1 is all), and how many it has."""
-        rows: list[tuple[Any, ...]] = []
-        if others:
-            query = f"{_PASSAGES} WHERE owner_id = ? ORDER BY start_line, id LIMIT ?"
-            rows = self._spawn.store.primary.execute(query, (document_id, others)).fetchall()
-            self._rows |= {row[0]: row for row in rows}
-        elif not self._rows.keys() >= set(best):
+        rows = self._read("owner_id = ? ORDER BY start_line, id LIMIT ?", document_id, others) if others else []
+        if not (others or self._rows.keys() >= set(best)):
             self.expect(best)
         found = [row for id_ in best if (row := self._rows.get(id_)) and row[1] == document_id]
         found += [row for row in rows if row[0] not in best]

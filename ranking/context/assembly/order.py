@@ -51,14 +51,12 @@ class RankedPackage(NamedTuple):
     is_best_known: bool = False  # it has no bearing on the task, and neither has any other
     standing: str = ""  # IS_NEAR, IS_BEARING or IS_ROUTED where the task decides the detail (bearing.py)
     group: HitGroup | None = None
-    words_of: Callable[[HitGroup], tuple[str, ...]] | None = None
+    words_of: Callable[[HitGroup | None], tuple[str, ...]] | None = None
 
     @property
     def words(self) -> tuple[str, ...] | None:
         """The words of the task that match, the most telling first; None without a task."""
-        if self.text is None:
-            return None
-        return self.words_of(self.group) if self.group and self.words_of else ()
+        return self.words_of and self.words_of(self.group)
 
     @property
     def passage_ids(self) -> tuple[int, ...]:
@@ -85,26 +83,21 @@ class ZoneSelection(NamedTuple):
 
 
 def rank_packages(
-    eligible: list[EligiblePackage],
-    texts: Mapping[int, float] | None,
-    group: TaskGroup | None,
-    today: int,
-    *,
-    lowers_others: bool = False,
+    eligible: list[EligiblePackage], texts: Mapping[int, float] | None, group: TaskGroup | None, today: int
 ) -> list[RankedPackage]:
     """The packages, best first; `texts` has T of those that match, by document id, None is the heuristic alone."""
     rows: list[RankedPackage] = []
     found: dict[Signals, tuple[HeuristicParts, float]] = {}  # many packages are of one day and one priority
-    own_group = group.name if group is not None else None
+    own_group = group and group.name
     for package in eligible:
         is_same_group = package.is_own_group and package.group == own_group
         text = None if texts is None else texts.get(package.document_id, 0.0)
         made_at = package.created_at if text is None else max(package.created_at, package.held_at)
         days = today - made_at // DAY_US
-        is_lowered = lowers_others and package.is_for_others
+        is_lowered = texts is not None and package.is_for_others
         # To whom it was not sent its priority says nothing.
         priority = "low" if is_lowered else package.priority
-        signals = Signals(priority, is_same_group, package.is_designated, days, is_lowered)
+        signals = Signals._make((priority, is_same_group, package.is_designated, days, is_lowered))
         if signals not in found:
             parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
             found[signals] = parts, parts.total
@@ -189,18 +182,15 @@ def with_matches(
     spawn: Spawn, plan: Plan, groups: Mapping[int, HitGroup], rows: list[RankedPackage]
 ) -> list[RankedPackage]:
     """The packages with the words and the passages that match, and where it is asked for with their scores' trees."""
-    within: list[RankedPackage] = []
-    matching = [groups.get(row.package.document_id) for row in rows]
-    words_of = telling_words(plan, list(filter(None, matching)))
-    for row, group in zip(rows, matching, strict=True):
-        row = row._replace(group=group, words_of=words_of)
-        if spawn.request.is_explained:
-            from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
+    found = [groups.get(row.package.document_id) for row in rows]
+    words_of = telling_words(plan, [group for group in found if group])
+    rows = [row._replace(group=group, words_of=words_of) for row, group in zip(rows, found, strict=True)]
+    if not spawn.request.is_explained:
+        return rows
+    from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
-            explanation, _ = explain_blend(plan, group if row.text else None, row.text or 0.0, row.parts)
-            row = row._replace(explanation=explanation)
-        within.append(row)
-    return within
+    trees = (explain_blend(plan, row.group if row.text else None, row.text or 0.0, row.parts)[0] for row in rows)
+    return [row._replace(explanation=tree) for row, tree in zip(rows, trees, strict=True)]
 
 
 def best_passages(group: HitGroup, most: int, least_share: float) -> tuple[int, ...]:
@@ -209,13 +199,13 @@ def best_passages(group: HitGroup, most: int, least_share: float) -> tuple[int, 
     return tuple(document_id_of(row.rowid) for row in group.passages[:most] if row.score >= least)
 
 
-def telling_words(plan: Plan, groups: list[HitGroup]) -> Callable[[HitGroup], tuple[str, ...]]:
+def telling_words(plan: Plan, groups: list[HitGroup]) -> Callable[[HitGroup | None], tuple[str, ...]]:
     """What gives the words of the task that the best row of one of these hits rests on, the most telling first."""
     scores_of = term_scores(plan, [group.best.rowid for group in groups])
 
-    def words_of(group: HitGroup) -> tuple[str, ...]:
-        texts = dict.fromkeys([part.term.text.lower() for part in scores_of(group.best.rowid)])
-        return tuple(texts)[:_NAMED_WORDS]
+    def words_of(group: HitGroup | None) -> tuple[str, ...]:
+        parts = scores_of(group.best.rowid) if group else ()
+        return tuple(dict.fromkeys([part.term.text.lower() for part in parts]))[:_NAMED_WORDS]
 
     return words_of
 
@@ -238,6 +228,6 @@ def reason(package: EligiblePackage, words: tuple[str, ...] | None, group: TaskG
     """Why a package is in the block, in a few words; `words` of the task that match, None without a task."""
     if words is not None:
         return f"matches {', '.join(words)}" if words else "no word of the task matches"
-    if group is not None and package.group == group.name:
+    if group and package.group == group.name:
         return "same group"
     return f"group {package.group}" if package.group else "whole session"

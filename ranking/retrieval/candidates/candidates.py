@@ -5,7 +5,7 @@ scoped search never asks the engine to rank, which walks every posting list of t
 matches too many rows, only those are scored that may be among the best (threshold.py).
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import accumulate, chain, compress, groupby, repeat
 from operator import attrgetter, itemgetter, sub
 
@@ -103,14 +103,14 @@ class Scorer:
     def scores(self, rows: list[Row]) -> list[float]:
         """BM25 of rows, in their order."""
         lengths = [row[2] for row in rows]
-        return saturated_sums(self.counted(rows), lengths, self._worth, self._fixed, self._by_length)
+        return saturated_sums(self._counted(rows), lengths, self._worth, self._fixed, self._by_length)
 
-    def frequencies(self, rows: list[Row]) -> Iterator[dict[int, float]]:
-        """For each row the weighted tf of the query's terms that it holds, by the place of the term."""
-        return weighted_tfs(self.counted(rows), len(rows))
+    def frequencies(self, rows: list[Row]) -> Callable[[int], dict[int, float]]:
+        """What gives of one of these rows the weighted tf of the query's terms that it holds, by the term's place."""
+        columns, places = self._counted(rows), {row[0]: place for place, row in enumerate(rows)}
+        return lambda rowid: weighted_tfs(columns, places[rowid]) if rowid in places else {}
 
-    def counted(self, rows: list[Row]) -> list[CountedColumn]:
-        """What rows hold of the query's terms, by column."""
+    def _counted(self, rows: list[Row]) -> list[CountedColumn]:
         none = FieldWeights(0.0, 0.0, 0.0, 0.0)
         return [
             (places, self._engine.frequencies(
@@ -123,7 +123,7 @@ class Scorer:
     def wholes(self, document_ids: Iterable[int], most: int | None = None) -> dict[int, WholeMatch]:
         """The whole of each of these documents that has passages, and no more than so many."""
         rows = self._engine.passages_of(document_ids, most)
-        columns = self.counted(rows)
+        columns = self._counted(rows)
         found: dict[int, WholeMatch] = {}
         end = 0
         for owner_id, passages in groupby(rows, itemgetter(1)):
@@ -135,7 +135,7 @@ class Scorer:
                 for term_id, tf in chain.from_iterable(counted[start:end]):
                     sums[term_id] = sums.get(term_id, 0.0) + tf
                 together.append((places, [[*sums.items()]]))
-            found[owner_id] = WholeMatch([*rowids], sum(lengths), *weighted_tfs(together, 1))
+            found[owner_id] = WholeMatch([*rowids], sum(lengths), weighted_tfs(together, 0))
         return found
 
 
@@ -204,17 +204,8 @@ def term_scores(plan: Plan, rowids: Collection[int]) -> Callable[[int], list[Ter
     They are read at once and made for each row that is asked about; a row that is gone has none.
     """
     rows = plan.engine.rows_of(rowids) if rowids else []
-    columns = Scorer(plan).counted(rows)
-    places = {row[0]: place for place, row in enumerate(rows)}
-
-    def scores_of(rowid: int) -> list[TermScore]:
-        place = places.get(rowid)
-        if place is None:
-            return []
-        (found,) = weighted_tfs([(terms, counted[place : place + 1]) for terms, counted in columns], 1)
-        return term_scores_of(plan, found, rows[place][2], plan.statistics.average_length)
-
-    return scores_of
+    frequencies, lengths = Scorer(plan).frequencies(rows), {row[0]: row[2] for row in rows}
+    return lambda rowid: term_scores_of(plan, frequencies(rowid), lengths.get(rowid, 0), plan.statistics.average_length)
 
 
 def _scoped_rows(plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], bool]:
