@@ -197,22 +197,22 @@ class _Elsewhere:
         """The file that has an anchor now: what its own has become, where that is gone, if that has something of it;
         else its name and some of its lines or, of an anchor without a name, its very lines.
 
-        A name that is a member's or begins with a capital is enough where one file alone defines it.
+        A name that is a member's or begins with a capital is enough where one file alone defines it for its owner.
         """
         name = anchor.wanted
         for one in self._successor(anchor, kept, was) if is_gone or not name else ():
             if located := anchor.within(one, kept, was) if is_gone else one.exact(kept, 0):
                 return one, located
-        if not name:
-            return None
         definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
         if self.paths.keys().isdisjoint(definers):
             return None
-        found = [one for one in map(self._tree.source, definers) if one and one.defined(name)]
-        if len(found) > 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
+        found, own_name = [*filter(None, map(self._tree.source, definers))], SEPARATOR.split(name)[-1]
+        name = name if any(one.defined(name) for one in found) else own_name  # a member may have another owner
+        found = [one for one in found if one.defined(name)]
+        if len(found) > 1 or name != anchor.wanted or not (own_name != name or name[:1].isupper()):
             own = {*filter(None, kept.words)}
             found = [one for one in found if len(own & one.known_words) >= _LEAST_DEFINED * len(own)]
-        return self._nearest(anchor, kept, was, found)
+        return self._nearest(anchor._replace(name=name), kept, was, found)
 
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
         """The new file that has most of what a file said, around a span and in all, and of the words of its name; what
@@ -227,7 +227,7 @@ class _Elsewhere:
             for one, of_lines in whole.items()
         }
         nearest = max(share, key=share.__getitem__, default=None)
-        if nearest is None or share[nearest] < least:
+        if not nearest or share[nearest] < least:
             return []
         common = len(said & nearest.known_words)
         is_part = anchor.kind == "path" and [nearest] != kin and common < _LEAST_OF_NEW * len(nearest.known_words)
@@ -261,7 +261,7 @@ class _Elsewhere:
         is_new = self.paths.get(source.path, -1)
         # One that was not touched is as it was.
         before = source if is_new < 0 else None if is_new else _source_at(self._store, self._commit, source.path)
-        return None if before is not None and before.defined(anchor.wanted) else (source, places[source])
+        return None if before and before.defined(anchor.wanted) else (source, places[source])
 
 
 @lru_cache(maxsize=1 << 12)

@@ -236,12 +236,12 @@ def followed(
     """An anchor as it is in its file, if it is looked for there, or where it has gone to; the stamp is as it was."""
     from ctxrank.indexer.text.spans import Fingerprint  # noqa: PLC0415  start-up: most files are as they were
 
-    if was is not None and source is not None and anchor.kind != "path" and (span := source.carried(was)):
+    if was and source and anchor.kind != "path" and (span := source.carried(was)):
         return anchor.at(source.path, span, anchor.differing)
     kept = Fingerprint.read(anchor.fingerprint)
     located = anchor.within(source, kept, was) if source is not None and is_looked_for else None
     if elsewhere is not None and (source is None or (located is None and anchor.kind != "path")):
         source, located = elsewhere(anchor, kept, was, source is None) or (source, located)
-    if located is None or source is None:
+    if not located or not source:
         return anchor._replace(state=GONE, differing=len(kept.lines))
     return anchor.at(source.path, *located)

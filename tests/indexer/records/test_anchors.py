@@ -223,6 +223,26 @@ def test_a_rewritten_function_is_found_where_its_file_has_another_name(
     assert [one.state for one in anchors(store)] == [state]
 
 
+@pytest.mark.parametrize(
+    "new, state",
+    [
+        ("class Table:\n    def rows(self):\n        one = self.first()\n        return parse(one)\n", "changed"),
+        ("class Table:\n    def rows(self):\n        return self.all\n", "gone"),
+        ("".join(f"class {a}:\n    def rows(self):\n        return parse(one)\n\n\n" for a in "AB"), "gone"),
+    ],
+)
+def test_a_member_is_found_under_another_owner(store: Store, tmp_path: Path, new: str, state: str) -> None:
+    old = tmp_path / "src" / "list.py"
+    old.write_text("class List:\n    def rows(self, kind):\n        one = self.first()\n        return parse(one)\n")
+    index(store)
+    save(store, "`List.rows` in src/list.py")
+    index(store)
+    old.write_text("none = 0\n")
+    (tmp_path / "src" / "table.py").write_text(new)
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
 BODY = CONFIG.partition(":\n")[2].partition("\n\n")[0]
 
 
