@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from errors.corpus import Field, Row, make_round, text_of
 from errors.ours import Ours
 
-from ctxrank.ranking.errors.calibration import Evidence
+from ctxrank.ranking.errors.calibration import CalibrationFamily, Evidence
 
 FIELDS: tuple[Field, ...] = ("text", "text_nocode")
 _PENALTY = 4.0
@@ -30,7 +30,7 @@ class Sample(NamedTuple):
     source: str
     group: str
     field: str
-    family: str
+    family: CalibrationFamily
     is_known: bool
     is_right: bool
     evidence: tuple[float, ...]

@@ -11,6 +11,7 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.store import Change
+from ctxrank.ranking.errors.calibration import CalibrationFamily, evidence
 from ctxrank.ranking.errors.match import consider, match_errors
 
 PROJECT = "default"
@@ -43,8 +44,8 @@ class Ours:
         considered = consider(self.opened.primary, signed(text), Whose(PROJECT))
         if not considered.eligible:
             return None
-        one = considered.eligible[0]
-        return Best(self._groups[one.known.pattern_id], one.family, tuple(one.evidence))
+        known, likeness, _, margin, rivals, _ = one = considered.eligible[0]
+        return Best(self._groups[known.pattern_id], one.family, evidence(likeness, margin, rivals))
 
     def close(self) -> None:
         """Let go of the store."""
@@ -55,7 +56,7 @@ class Best(NamedTuple):
     """The best pattern and the evidence for it."""
 
     group: str
-    family: str
+    family: CalibrationFamily
     evidence: tuple[float, ...]
 
 

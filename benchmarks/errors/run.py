@@ -110,7 +110,7 @@ def _unseen_sources(dev: list[Row], rows: list[Row], seed: int) -> list[dict[str
         for field in FIELDS:
             some = [s for s in testing if s.source == source and s.field == field and s.family == "message"]
             rated = [(_chance(weights["message"], sample), sample.is_right) for sample in some]
-            sure = [(chance, is_right) for chance, is_right in rated if chance >= LEAST_RECOGNITION]
+            sure = [(chance, is_right) for chance, is_right in rated if chance >= LEAST_RECOGNITION["message"]]
             if not sure:
                 continue
             error, precision = calibration_error(sure), sum(is_right for _, is_right in sure) / len(sure)

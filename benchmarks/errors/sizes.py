@@ -24,7 +24,7 @@ from errors.fit import FIELDS, Sample, fitted, print_tables
 from errors.ours import Ours
 
 from ctxrank.indexer.errors.masks import lasting
-from ctxrank.ranking.errors.calibration import LEAST_RECOGNITION, LEAST_TRACE_RECOGNITION, logistic
+from ctxrank.ranking.errors.calibration import LEAST_RECOGNITION, logistic
 
 # Patterns stored, how often, and how many texts of other groups are asked each time.
 SIZES = ((1, 60, 40), (10, 20, 150), (1000, 1, 1500))
@@ -53,8 +53,7 @@ class Rated(NamedTuple):
     @property
     def is_answered(self) -> bool:
         """Whether the chance is enough to answer."""
-        is_trace = self.asked.sample is not None and self.asked.sample.family == "trace"
-        return self.chance >= (LEAST_TRACE_RECOGNITION if is_trace else LEAST_RECOGNITION)
+        return self.chance >= LEAST_RECOGNITION[self.asked.sample.family if self.asked.sample else "message"]
 
     @property
     def is_right(self) -> bool:

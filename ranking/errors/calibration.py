@@ -18,10 +18,9 @@ from ctxrank.ranking.errors.similarity import Likeness
 CalibrationFamily = Literal["message", "trace"]
 
 # Below this recognition the answer is silence: where false positives on unknown errors met their target, with margin,
-# in cross-validation (benchmarks/errors/README.md).
-LEAST_RECOGNITION = 0.945
-# Of an error at a place of the code: where root causes of languages that nothing was fitted on met theirs.
-LEAST_TRACE_RECOGNITION = 0.90
+# in cross-validation (benchmarks/errors/README.md). Of an error at a place of the code: where root causes of languages
+# that nothing was fitted on met theirs.
+LEAST_RECOGNITION: dict[CalibrationFamily, float] = {"message": 0.945, "trace": 0.90}
 _Z = 1.0  # of the bound: one standard error
 _SHORT_CONTENT = 4.0  # weight of words
 _FULL_MARGIN = 0.5

@@ -24,10 +24,8 @@ from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
-    LEAST_TRACE_RECOGNITION,
     TIE,
     CalibrationFamily,
-    Evidence,
     evidence,
     is_tie,
     recognition,
@@ -106,19 +104,9 @@ class KnownCandidate(NamedTuple):
         return "trace" if self.likeness.frames > 0 and not self.stands_alone else "message"
 
     @property
-    def evidence(self) -> Evidence:
-        """The evidence that the comparison and its margin give."""
-        return evidence(self.likeness, self.margin, self.rivals)
-
-    @property
     def recognition(self) -> float:
         """How sure it is that this is the same error."""
-        return recognition(self.family, self.evidence)
-
-    @property
-    def least(self) -> float:
-        """The recognition from which it is answered."""
-        return LEAST_TRACE_RECOGNITION if self.family == "trace" else LEAST_RECOGNITION
+        return recognition(self.family, evidence(self.likeness, self.margin, self.rivals))
 
 
 class Considered(NamedTuple):
@@ -133,7 +121,7 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
     """What is known of an error."""
     considered = consider(connection, asked, whose)
     shown = max(limit, 1)
-    sure = [one for one in considered.eligible if min(one.recognition, SAME_ERROR) >= one.least]
+    sure = [one for one in considered.eligible if min(one.recognition, SAME_ERROR) >= LEAST_RECOGNITION[one.family]]
     told = [(one, () if one.likeness.frames > 0 else _renamed(asked, one.known)) for one in sure]
     is_told_often = bool(told) and lookup.is_told_often(connection, whose, asked)
     matches = tuple(_rated(asked, one, is_told_often=is_told_often) for one, renamed in told if not renamed)
@@ -151,7 +139,7 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
     if not considered.eligible:
         return MatchAnswer((), considered.objection)
     rated = tuple(_rated(asked, candidate) for candidate in considered.eligible[:shown])
-    least = considered.eligible[0].least
+    least = LEAST_RECOGNITION[considered.eligible[0].family]
     nearest = public_id("error", rated[0].pattern_id)
     reason = f"The nearest known error, {nearest}, is not near enough ({rated[0].recognition:.2f} of {least:.2f})."
     if is_tie(considered.eligible[0].margin):
@@ -199,11 +187,11 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     if needs_more and not eligible:
         return Considered((), "The output says only that something failed, not what.")
     with_margins = tuple(_beside_others(one, eligible) for one in eligible)
+    reason = "No known error shares its codes, its message or its place."
     if objections:
         _, nearest, why = max(objections)
         reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {why}."
-        return Considered(with_margins, reason, tuple(renamed))
-    return Considered(with_margins, "No known error shares its codes, its message or its place.")
+    return Considered(with_margins, reason, tuple(renamed))
 
 
 def _best_first(one: KnownCandidate) -> tuple[float, float, int, int]:

@@ -70,7 +70,7 @@ def compare(asked: Signature, known: Signature) -> Likeness:
         same_code = not all(code.islower() and ":" not in code for code in asked.codes)
     notes = _overlap(asked.notes, known.notes)
     said, stored = (content_of(tuple(" ".join(one.notes).split())) for one in (asked, known))
-    has_same_stack = _places(asked.frames[1:]) == _places(known.frames[1:])
+    has_same_stack = [frame.place for frame in asked.frames[1:]] == [frame.place for frame in known.frames[1:]]
     return Likeness(
         headlines,
         details=_overlap(asked.details, known.details),
@@ -116,10 +116,6 @@ def frames_agree(asked: tuple[Frame, ...], known: tuple[Frame, ...]) -> int:
         return 2 if one.code == other.code else 1
     # Without the code, the top level of a file or a function without a name is too large a place.
     return -1 if one.function in NAMELESS else 1
-
-
-def _places(frames: tuple[Frame, ...]) -> list[str]:
-    return [frame.place for frame in frames]
 
 
 def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = False) -> Alignment:

@@ -10,7 +10,6 @@ from tables import each_row
 from ctxrank.indexer.errors.patterns import state_of
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
-    LEAST_TRACE_RECOGNITION,
     WEIGHTS,
     Evidence,
     evidence,
@@ -70,15 +69,15 @@ def test_a_shared_code_and_a_clear_margin_make_it_surer() -> None:
 
 
 def test_a_template_that_nothing_else_resembles_is_answered_and_a_tie_is_not() -> None:
-    assert recognition("message", found()) >= LEAST_RECOGNITION
-    assert recognition("message", found(margin=0.0)) < LEAST_RECOGNITION
+    assert recognition("message", found()) >= LEAST_RECOGNITION["message"]
+    assert recognition("message", found(margin=0.0)) < LEAST_RECOGNITION["message"]
 
 
 def test_the_threshold_lies_between_a_margin_of_29_and_one_of_30_hundredths() -> None:
     """Paper, of another wording: 3.04 − .33 · .29 / .5 = 2.849, which is .9453 of 1; with .30 it is 2.842, or .9449."""
     above, below = (recognition("message", found(is_template=False, margin=margin)) for margin in (0.29, 0.30))
     assert [above, below] == pytest.approx([0.9453, 0.9449], abs=1e-4)
-    assert below < LEAST_RECOGNITION < above
+    assert below < LEAST_RECOGNITION["message"] < above
 
 
 def test_that_nothing_else_is_near_is_neither_a_tie_nor_a_margin() -> None:
@@ -91,7 +90,7 @@ def test_a_margin_below_six_hundredths_is_a_tie_and_not_answered() -> None:
     """Paper, of the same template: 4.36 − .33 · .12 = 4.320, or .987; below, 2.15 are taken off."""
     assert not is_tie(0.06) and is_tie(0.0599)
     assert recognition("message", found(margin=0.06)) == pytest.approx(0.9869, abs=1e-4)
-    assert recognition("message", found(margin=0.0599)) < 0.90 < LEAST_RECOGNITION
+    assert recognition("message", found(margin=0.0599)) < 0.90 < LEAST_RECOGNITION["message"]
 
 
 def at(*, outcome: bool, calls: int = 0, stack: bool = False, template: bool = True) -> float:
@@ -113,28 +112,35 @@ def test_the_same_outcome_through_the_same_calls_is_answered_and_another_outcome
     """Paper: −.20 + 1.95 + 1.50 = 3.25, which is .963 of 1; −.20 alone is .450."""
     assert at(outcome=True, stack=True) == pytest.approx(0.9627, abs=1e-4)
     assert at(outcome=False, stack=True) == pytest.approx(0.4502, abs=1e-4)
-    assert at(outcome=False, stack=True) < LEAST_TRACE_RECOGNITION < LEAST_RECOGNITION < at(outcome=True, stack=True)
+    assert (
+        at(outcome=False, stack=True)
+        < LEAST_RECOGNITION["trace"]
+        < LEAST_RECOGNITION["message"]
+        < at(outcome=True, stack=True)
+    )
 
 
 def test_another_test_that_comes_through_the_same_calls_is_just_enough() -> None:
     """Paper: −.20 + 1.95 + .53 = 2.28, which is .907; with one call 2.015, or .882."""
     assert at(outcome=True, calls=2) == pytest.approx(0.9072, abs=1e-4)
     assert at(outcome=True, calls=9) == at(outcome=True, calls=2)
-    assert at(outcome=True, calls=1) < LEAST_TRACE_RECOGNITION < at(outcome=True, calls=2)
+    assert at(outcome=True, calls=1) < LEAST_RECOGNITION["trace"] < at(outcome=True, calls=2)
 
 
 def test_the_same_line_in_other_words_is_answered() -> None:
-    assert at(outcome=False, stack=True, template=False) >= LEAST_TRACE_RECOGNITION
+    assert at(outcome=False, stack=True, template=False) >= LEAST_RECOGNITION["trace"]
 
 
 def test_a_message_with_other_notes_is_not_answered_and_the_less_the_shorter_it_is() -> None:
     long, short = (recognition("message", found(notes_apart=True, content=content)) for content in (6.0, 3.0))
-    assert short < long < LEAST_RECOGNITION
-    assert recognition("message", found(notes_apart=True, have_both_notes=True, values=1.0)) < LEAST_RECOGNITION
+    assert short < long < LEAST_RECOGNITION["message"]
+    assert (
+        recognition("message", found(notes_apart=True, have_both_notes=True, values=1.0)) < LEAST_RECOGNITION["message"]
+    )
 
 
 def test_the_same_values_make_up_for_notes_that_only_one_has() -> None:
-    assert recognition("message", found(notes_apart=True, values=1.0)) >= LEAST_RECOGNITION
+    assert recognition("message", found(notes_apart=True, values=1.0)) >= LEAST_RECOGNITION["message"]
 
 
 def test_a_message_that_several_errors_give_is_less_sure_unless_its_values_agree() -> None:

@@ -490,9 +490,9 @@ def test_what_is_recognised_just_enough_is_answered_and_a_hair_less_is_not(
     text = "error: the lockfile of 'shop' cannot be read by this version"
     save(store, text)
     (match,) = ask(store, text).matches
-    monkeypatch.setattr(matching, "LEAST_RECOGNITION", match.recognition)
+    monkeypatch.setattr(matching, "LEAST_RECOGNITION", {"message": match.recognition})
     assert len(ask(store, text).matches) == 1
-    monkeypatch.setattr(matching, "LEAST_RECOGNITION", nextafter(match.recognition, 1.0))
+    monkeypatch.setattr(matching, "LEAST_RECOGNITION", {"message": nextafter(match.recognition, 1.0)})
     answer = ask(store, text)
     assert answer.matches == () and len(answer.unsure) == 1 and "not near enough" in answer.reason
 
