@@ -26,7 +26,7 @@ NOTHING = r"(?!)"  # matches no line
 STRUCTURE = "a message in a structure"  # why a notation of that kind is where it is
 STRUCTURE_SIGNS = ("essage", "msg", "reason", "detail")
 _LINES = Expressions("notations")
-_SIGNAL = _LINES["signal"]
+SIGNAL = _LINES["signal"]  # what makes a line worth a closer look; most lines of a log have none of it
 MARK = _LINES["mark"]
 # What announces an error comes early; expressions are not run over more than this.
 _LONGEST = 800
@@ -76,14 +76,9 @@ class Headline(NamedTuple):
     function: str = ""
 
 
-def may_announce(line: str) -> bool:
-    """Whether this line is worth a closer look; cheap, and false for most lines of a log."""
-    return bool(line) and _SIGNAL.search(line) is not None
-
-
 def headline_of(line: str, following: str = "") -> Headline | None:
     """The announcement in this line; the line after it tells apart notations that begin alike."""
-    if not may_announce(line):
+    if SIGNAL.search(line) is None:
         return None
     line = line[:_LONGEST]
     mark = re.match(MARK, line)
@@ -102,8 +97,9 @@ def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> He
     place_below = ways("place below").get(tool)
     if place_below and notation.family == "compiler" and not codes and not kept.match(place_below, following):
         tool = ""  # `error: …` alone is written by many
-    for code in codes:
-        tool = next((name for name, pattern in ways("has code").items() if kept.match(pattern, code)), tool)
+    if codes:  # "E07003" is none of rustc's
+        own = (one for one, pattern in ways("has code").items() if any(kept.match(pattern, code) for code in codes))
+        tool = next(own, "" if tool in ways("has code") else tool)
     if not codes and (place_below or not tool):
         tool = next((name for name, pattern in ways("says").items() if kept.compiled(pattern).search(message)), tool)
     error_type = re.split(r"\.|::", named.get("type", ""))[-1]

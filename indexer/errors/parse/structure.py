@@ -19,7 +19,7 @@ _SHAPES = Expressions("structure")
 _MOST_LOOKED_AT = 60  # lines on either side
 _LONGEST_NAMELESS = 16  # words
 _LEAST = 5
-_LOUD, _NAMED, _PLACED, _BESIDE_PLACE, _BEGINS_BLOCK, _AT_MARGIN = 4, 2, 2, 2, 1, 1
+_LOUD, _NAMED, _PLACED, _BESIDE_PLACE, _ROW, _BEGINS_BLOCK, _AT_MARGIN = 4, 2, 2, 2, 5, 1, 1
 _concluding = cache(lambda: words("concluding"))
 
 
@@ -36,8 +36,8 @@ def better_line(message: str, lines: list[str], at: int) -> int | None:
 
 def without_stamp(line: str) -> str:
     """A line without the time, level and place that it begins with."""
-    cut = _SHAPES["leading"].sub("", line.strip(" ^|\t"))
-    return cut if re.search(r"[^\W\d_]{3}", cut) else line.strip(" ^|\t")
+    cut = _SHAPES["leading"].sub("", line.strip(" ^|\u2502\u00b7\t"))
+    return cut if re.search(r"[^\W\d_]{3}", cut) else line.strip(" ^|\u2502\u00b7\t")
 
 
 def names_something(message: str) -> bool:
@@ -81,6 +81,7 @@ def _weight(lines: list[str], at: int) -> int:
         + _NAMED * (_SHAPES["quoted"].search(line) is not None)
         + _PLACED * (is_placed and is_loud)
         + _BESIDE_PLACE * (beside and not is_placed)
+        + _ROW * (_SHAPES["row"].match(line) is not None)
         + _BEGINS_BLOCK * (not above.strip())
         + _AT_MARGIN * (not line[:1].isspace())
     )

@@ -26,12 +26,12 @@ from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full
 from ctxrank.indexer.errors.parse.notations import (
     CAUSE,
     NOTHING,
+    SIGNAL,
     TEXT,
     TOOL,
     WARNING,
     Headline,
     headline_of,
-    may_announce,
     way,
 )
 from ctxrank.indexer.errors.parse.reasons import reasons_beside
@@ -94,7 +94,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
 def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:
     """The unit with the lines that give its reason, which then belong to its text: as many as leave it what it is."""
     begin = unit.line
-    is_bare = unit.family == "tool" and not names_something(unit.message)
+    is_bare = (unit.family == "tool" or not unit.tool) and not names_something(unit.message)
     end = begin if is_bare else begin + unit.text.count("\n")
     found = reasons_beside(unit.message, lines, begin, end + 1)
     for reasons in found:
@@ -216,10 +216,10 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
     at = 0
     while at < len(lines):
         line = lines[at]
-        if not may_announce(line):
-            at += 1
-            continue
-        if match := _PRINTED["traceback"].match(line) or _PRINTED["headless"].match(line):
+        unit, end = None, at + 1
+        if SIGNAL.search(line) is None:
+            pass
+        elif match := _PRINTED["traceback"].match(line) or _PRINTED["headless"].match(line):
             unit, end = _traceback(lines, at, match["margin"])
         elif (head := _PRINTED["stack head"].match(line)) is not None and (
             # Its calls stand below it, or its message.
@@ -231,9 +231,6 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
             unit, end = _ruby(lines, at, ruby)
         elif (headline := headline_of(line, lines[at + 1] if at + 1 < len(lines) else "")) is not None:
             unit, end = _diagnostic(lines, at, headline)
-        else:
-            at += 1
-            continue
         if unit is not None:
             found.append(unit)
         at = max(end, at + 1)
@@ -355,10 +352,14 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         elif line.strip():
             detail.append(prefix.sub("", line))
         end += 1
+    wrapped = [headline.message]  # each line with the place before it
+    while end < len(lines) and lines[end].startswith(f"{headline.place}:  "):
+        wrapped.append(lines[end].removeprefix(f"{headline.place}:").strip())
+        end += 1
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(last_part(headline.place).split(":")[0], headline.function))
     causes = _PRINTED["cause"].findall("\n".join(detail[1:]))
-    message = headline.message or ": ".join(line.strip() for line in (*detail[:1], *causes))
+    message = " ".join(wrapped) or ": ".join(line.strip() for line in (*detail[:1], *causes))
     is_free = not (tool or headline.codes or _codes_in(message) or headline.error_type in WORDED_BY_LANGUAGE)
     message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
     if way("wraps", tool) != NOTHING and not headline.message:

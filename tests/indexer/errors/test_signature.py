@@ -147,13 +147,19 @@ def test_what_changes_from_run_to_run_is_not_what_lasts() -> None:
     assert one != lasting("at /srv/b/cart.py:31 after 3 ms: <Cart at 0x55c1> != 6")
 
 
+def test_names_in_old_quotation_marks_are_one_value_each() -> None:
+    assert masked("no `a' for `b' in it").values == ("a", "b")
+    assert masked("it is `a('b')`").values == ("a('b')",)
+    assert masked("table not found: count").values == ("count",)
+
+
 def test_an_option_is_a_word_and_what_is_set_by_it_a_value() -> None:
     assert masked("no such option '--verbose'") == (("no", "such", "option", "'--verbose'"), ())
     assert masked("no such option '--level=3'") == (("no", "such", "option", "'--level='"), ("3",))
 
 
 def test_of_a_shared_notation_the_file_says_the_language() -> None:
-    for place, language in (("a.cs", "csharp"), ("a.ts", "typescript"), ("a.targets", "typescript")):
+    for place, language in (("a.cs", "csharp"), ("a.ts", "typescript"), ("a.targets", "")):
         assert sign(error_units(f"{place}(3,1): error XY0103: 'x' is not there")[0]).language == language
     for folder in ("", "C:\\shop\\", "D:/shop/"):
         zig = sign(error_units(f"{folder}a.zig:3:1: error: 'x' is not there")[0])

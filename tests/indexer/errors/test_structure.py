@@ -16,6 +16,15 @@ from ctxrank.indexer.errors.signature import as_passed_on, sign
          "Pin not found: 'rst'"),
         ("Error detected while processing /home/a/.vimrc:\nline   7:\nE185: Cannot find color scheme 'nord'\n",
          "Cannot find color scheme 'nord'"),
+        ("a.m:012: In clause for `x'/1:\na.m:012:   mode error: `Y' is\na.m:012:   `free'.\n",
+         "In clause for `x'/1: mode error: `Y' is `free'."),
+        ("Error:\n   \u256d\u2500[ a.prql:7:9 ]\n 7 \u2502  filter x\n   \u2502         \u252c\n"
+         "   \u2502         \u2570\u2500\u2500 Unknown name `x`\n\u2500\u2500\u2500\u256f\n",
+         "Unknown name `x`"),
+        (" ---- -----------\n  Line   src/A.php\n ---- -----------\n  12     It will always be false.\n"
+         " ---- -----------\n\n [ERROR] Found 1 error\n",
+         "12     It will always be false."),
+        ("a.proto:7:9:Package name \"a\" is bare\n", 'Package name "a" is bare'),
         ("error: failed to connect to it\nerror: Failed to connect socket to '/run/x'\n",
          "failed to connect to it: Failed to connect socket to '/run/x'"),
     ],
@@ -61,3 +70,9 @@ def test_what_is_passed_on_may_stand_in_a_reason_or_a_quotation(asked: str, know
     new, stored = (sign(error_units(text)[0]) for text in (asked, known))
     told = as_passed_on(stored, new)
     assert (told.headline, told.missing) == (new.headline, new.missing)
+
+
+def test_what_a_log_lists_behind_a_message_is_not_passed_on() -> None:
+    said = ', client: 10.0.0.1, server: a.example, request: "GET /x HTTP/1.1", upstream: "b", host: "a.example"'
+    asked, known = (sign(error_units(f"error: {one}{said}")[0]) for one in ("it timed out", "it was refused"))
+    assert as_passed_on(known, asked) == known
