@@ -3,7 +3,8 @@
     differing(asked, known)     ("jq", not "yq"): the same kind of failure, about another thing
 
 Known to vary are line numbers, addresses, digests, times, sizes, versions, ports, temporary paths, folders, what
-differs in digits alone, what somebody typed wrong, and names in code of a language whose messages are known.
+differs in digits alone, what somebody typed wrong, what a file is called in names of its own, and names in code: of a
+language whose messages are known, and of any where nothing is missing, wrong or not allowed.
 """
 
 import re
@@ -25,6 +26,7 @@ _OF_KNOWN_LANGUAGES = listed("languages known")
 _CODES = listed("before codes")
 _SAID = Expressions("differences")
 _PATHS = Expressions("masks")
+_UNITS = Expressions("units")
 
 
 class Difference(NamedTuple):
@@ -37,14 +39,21 @@ class Difference(NamedTuple):
 def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     """The differences that make two failures of these messages, in order; none where only what varies differs."""
     names_vary = asked.language in _OF_KNOWN_LANGUAGES and asked.family in ("compiler", "trace", "test")
-    said = _said(asked)
-    about = _about(asked.message, said, names_vary=names_vary)
-    in_message = tuple(_between(said, _said(known), about))
+    said, stored = _said(asked), _said(known)
+    files = _stem(asked, said), _stem(known, stored)
+    about = _about(asked.message, said, files, names_vary=names_vary)
+    in_message = tuple(_between(said, stored, about))
     says_all = names_vary or asked.missing
-    return in_message or (() if says_all else tuple(_between_reasons(asked.reasons, known.reasons)))
+    return in_message or (() if says_all else tuple(_between_reasons(asked.reasons, known.reasons, files)))
 
 
-def _between_reasons(asked: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Difference]:
+def _stem(signature: Signature, said: "tuple[_Token, ...]") -> str:
+    """What the file is called that an error is in, by its place or by a line's in the message."""
+    placed = next((one.text for one in said if one.kind == "path" and one.is_place), "")
+    return (signature.file or last_part(placed)).partition(".")[0].lower()
+
+
+def _between_reasons(asked: tuple[str, ...], known: tuple[str, ...], files: tuple[str, str]) -> Iterator[Difference]:
     """What two reports say otherwise beside their messages, where both say something: the first line that differs.
 
     A line that only one of them has makes no difference: an output is often cut.
@@ -53,7 +62,7 @@ def _between_reasons(asked: tuple[str, ...], known: tuple[str, ...]) -> Iterator
     apart: list[str] = []
     for line in asked:
         said = _read(line)
-        about = _about(line, said)
+        about = _about(line, said, files)
         same = next((one for one in stored if not any(_between(said, one, about))), None)
         if same is None:
             apart.append(line)
@@ -62,7 +71,7 @@ def _between_reasons(asked: tuple[str, ...], known: tuple[str, ...]) -> Iterator
     if apart and stored:
         said = _read(apart[0])
         nearest = max(stored, key=lambda one: len({token.bare for token in one} & {token.bare for token in said}))
-        yield from _between(said, nearest, _about(apart[0], said))
+        yield from _between(said, nearest, _about(apart[0], said, files))
 
 
 def bound_elsewhere(asked: Signature, known: Signature, solution: str) -> tuple[Difference, ...]:
@@ -91,22 +100,23 @@ class _About(NamedTuple):
     is_absent: bool  # something is missing
     is_one_name: bool  # a single name or path stands in it
     passing: frozenset[str] = frozenset()  # kinds of values that vary in this message
+    is_of_code: bool = False  # it speaks of code in a file, and of nothing that is not there or not allowed
+    files: tuple[str, str] = ("", "")  # what the files are called that the new and the stored error are in
 
 
-def _about(text: str, said: "tuple[_Token, ...]", *, names_vary: bool = False) -> _About:
-    return _About(
-        names_vary=names_vary,
-        is_absent=_SAID["absent"].search(text) is not None,
-        is_one_name=sum(token.kind in _NAMES for token in said) == 1,
-        passing=_HOSTS if _SAID["distrust"].search(text) else frozenset(),
-    )
+def _about(text: str, said: "tuple[_Token, ...]", files: tuple[str, str], *, names_vary: bool = False) -> _About:
+    is_absent = _SAID["absent"].search(text) is not None
+    is_one_name = sum(token.kind in ("quoted", "path", "url") for token in said) == 1
+    passing = frozenset(("url", "ip", "port") if _SAID["distrust"].search(text) else ())
+    is_of_code = bool(files[0]) and not is_absent and _UNITS["absence"].search(text) is None
+    return _About(names_vary, is_absent, is_one_name, passing, is_of_code, files)
 
 
 class _Token(NamedTuple):
     kind: str
     text: str
     before: str
-    is_place: bool  # a path before a line's number
+    is_place: bool  # a path with a line's number, or before one
 
     @property
     def bare(self) -> str:
@@ -122,8 +132,10 @@ def _read(message: str) -> tuple[_Token, ...]:
     found: list[_Token] = []
     for match in tokens(message):
         before = level(found[-1].text) if found else ""
-        is_place = _SAID["position"].match(match.string, match.end()) is not None
-        found.append(_Token(str(match.lastgroup), match[0], before, is_place))
+        place = _PATHS["line of path"].search(match[0].strip(QUOTES)) or _SAID["position"].match(
+            match.string, match.end()
+        )
+        found.append(_Token(str(match.lastgroup), match[0], before, place is not None))
     return tuple(found)
 
 
@@ -158,14 +170,18 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     is_missing = about.is_absent and one.kind == other.kind == "quoted" and mine[:1].isalpha()
     if not (is_code or is_missing) and _SAID["numbers"].sub("0", mine) == _SAID["numbers"].sub("0", theirs):
         return True
+    here, there = about.files
+    if here and here in mine.lower() and mine.lower().replace(here, there) == theirs.lower():
+        return True  # a class is called as its file
     if _SAID["path"].match(mine) and _SAID["path"].match(theirs):
         return _is_same_path(one, mine, theirs, about)
     if " " in mine and " " in theirs and one.kind == other.kind == "quoted":
         return not any(_between(_read(mine), _read(theirs), about))
     if "word" in (one.kind, other.kind):
         return (about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))) or _is_typed(one, other)
+    names_vary = about.names_vary or (about.is_of_code and all(map(_SAID["in code"].fullmatch, (mine, theirs))))
     is_type = one.before in _BEFORE_TYPES and not _TYPES.isdisjoint((mine.lower(), theirs.lower()))
-    return (about.names_vary and not is_type) or _is_typed(one, other)
+    return (names_vary and not is_type) or _is_typed(one, other)
 
 
 def _is_typed(one: _Token, other: _Token) -> bool:
@@ -175,22 +191,19 @@ def _is_typed(one: _Token, other: _Token) -> bool:
 
 _TYPED = listed("typed")
 _TYPES = listed("builtin types")
-_NAMES = ("quoted", "path", "url")
-_HOSTS = frozenset(("url", "ip", "port"))
-_BEFORE_PLACES = ("in", "at", "from")
 _BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
 
 
 def _says_where(path: _Token, about: _About) -> bool:
     """Whether a path says where something is, not what: by its line, or by the word before it."""
-    return bool(_PATHS["line of path"].search(path.bare)) or (path.before in _BEFORE_PLACES and not about.is_one_name)
+    return path.is_place or (path.before in ("in", "at", "from") and not about.is_one_name)
 
 
 def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     """Of paths the last part counts, where one may be missing; not where it says in which file, or is passing."""
     if _SAID["temporary"].match(mine) and _SAID["temporary"].match(theirs):
         return True
-    if one.is_place or _says_where(one, about):
+    if _says_where(one, about):
         return True
     last, other = (last_part(_PATHS["line of path"].sub("", path).rstrip("/\\")) for path in (mine, theirs))
     is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
