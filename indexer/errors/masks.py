@@ -21,7 +21,6 @@ _MAX_VALUE = 120
 _MAX_SYNTAX = 24
 _LEAST_SAID = 4  # spaces between double quotation marks, from which they hold a sentence and no value
 QUOTES = "`'\"\u201c\u201d\u2018\u2019\u00ab\u00bb"
-_NAME_QUOTES = frozenset("`'\"\u2018\u2019\u201c\u201d")
 
 
 class Masked(NamedTuple):
@@ -95,7 +94,7 @@ def with_quoted_slots(message: str) -> str:
             span
             for match in kept.compiled(pattern).finditer(message)
             for name in match.groupdict()
-            if (span := match.span(name)) != (-1, -1) and not _NAME_QUOTES & set(message[span[0] : span[1]])
+            if (span := match.span(name)) != (-1, -1) and set(QUOTES).isdisjoint(message[span[0] : span[1]])
         ]
         for start, end in sorted(spans, reverse=True):
             message = f"{message[:start]}`{message[start:end]}`{message[end:]}"

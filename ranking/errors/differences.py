@@ -132,11 +132,14 @@ def _read(message: str) -> tuple[_Token, ...]:
     found: list[_Token] = []
     for match in tokens(message):
         before = level(found[-1].text) if found else ""
-        place = _PATHS["line of path"].search(match[0].strip(QUOTES)) or _SAID["position"].match(
-            match.string, match.end()
-        )
-        found.append(_Token(str(match.lastgroup), match[0], before, place is not None))
+        is_place = match.lastgroup != "word" and _is_place(match)
+        found.append(_Token(str(match.lastgroup), match[0], before, is_place))
     return tuple(found)
+
+
+def _is_place(found: re.Match[str]) -> bool:
+    has_line = _PATHS["line of path"].search(found[0].strip(QUOTES))
+    return (has_line or _SAID["position"].match(found.string, found.end())) is not None
 
 
 def _between(asked: tuple[_Token, ...], known: tuple[_Token, ...], about: _About) -> Iterator[Difference]:

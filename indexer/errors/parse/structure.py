@@ -7,6 +7,7 @@ By what lines look like in any tool: a place on the line or beside it, a name in
 a block. A line that counts, aborts or concludes is no message whatever its tool is called.
 """
 
+import functools
 import re
 
 from ctxrank.indexer.errors.missing import missing_name
@@ -40,6 +41,7 @@ def without_stamp(line: str) -> str:
     return cut if re.search(r"[^\W\d_]{3}", cut) else line.strip(" ^|\u2502\u00b7\t")
 
 
+@functools.lru_cache(maxsize=256)
 def names_something(message: str) -> bool:
     """Whether a message has a name or a value in it."""
     return _SHAPES["named"].search(message) is not None or bool(missing_name(message))
