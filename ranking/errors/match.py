@@ -220,7 +220,9 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     is_same = likeness.same_code or same_line
     if headlines.decisive and not likeness.same_code and not (same_line and asked.error_type in _WORDED_BY_INTERPRETER):
         return f"another word: {headlines.decisive[0]}"
-    if not (likeness.is_template or is_same) and (headlines.share < _LEAST_TEXT or headlines.weight < _LEAST_SPECIFIC):
+    is_type_left_out = asked.words == known.words and bool(asked.error_type) != bool(known.error_type)
+    enough = _LEAST_OUTSIDE if is_type_left_out else _LEAST_SPECIFIC
+    if not (likeness.is_template or is_same) and (headlines.share < _LEAST_TEXT or headlines.weight < enough):
         return "too little in common"
     is_supported = likeness.is_template or is_same or likeness.frames > 0 or headlines.share >= _TEXT_ALONE
     if asked.values and not likeness.values and not is_supported and len(headlines.changed) > 1:

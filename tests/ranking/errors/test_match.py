@@ -81,6 +81,21 @@ def test_the_same_error_is_exact_and_the_same_message_with_other_values_a_templa
     assert grades(store, "error: the lockfile at port 9090 cannot be read by this version") == ["template"]
 
 
+@pytest.mark.parametrize(
+    "stored, asked, found",
+    [
+        ("database is locked", "sqlite3.OperationalError: database is locked", ["near"]),
+        ("sqlite3.OperationalError: database is locked", "database is locked", ["near"]),
+        ("sqlite3.OperationalError: database is locked", "ValueError: database is locked", []),
+        ("sqlite3.OperationalError: database is locked", "database is full", []),
+        ("sqlite3.OperationalError: locked", "locked", []),
+    ],
+)
+def test_a_type_may_be_said_on_one_side_alone(store: Store, stored: str, asked: str, found: list[str]) -> None:
+    save(store, stored)
+    assert grades(store, asked) == found
+
+
 def test_another_name_is_another_failure_of_the_same_kind(store: Store) -> None:
     number = save(store, "error: the lockfile of 'shop' cannot be read by this version")
     answer = ask(store, "error: the lockfile of 'other' cannot be read by this version")
