@@ -318,8 +318,9 @@ class Source:
             share, now = max(((_likeness(words, _words_in(self.plain[now])), -now) for now in new), default=(0.0, 0))
             if share >= _LEAST_EDITED:
                 here.append(-now)
-                named, since = (_parts_named(line, self.path) for line in (was.source.plain[at], self.plain[-now]))
-                left += 0.0 if named and since and named.isdisjoint(since) else share * len(words)
+                named = _parts_named(was.source.plain[at], self.path)
+                since = _parts_named(self.plain[-now], self.path) if named else named
+                left += 0.0 if since and named.isdisjoint(since) else share * len(words)
         if not here or left < least * total:
             return None
         span = Span(self._numbers[min(here)], self._numbers[max(here)])
@@ -406,6 +407,8 @@ def _once(sums: list[int], start: int, end: int) -> dict[int, int]:
 
 def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:
     """As many of some pairs, in the order of their first numbers, as are in that of their second ones, too."""
+    if sorted(pairs.values()) == [*pairs.values()]:
+        return [*pairs.items()]
     least, ends, before = list[int](), list[int](), dict[int, int]()  # what ends a chain of each length
     for at, now in pairs.items():
         length = bisect_left(least, now)
@@ -432,6 +435,7 @@ def _words_in(line: str) -> frozenset[str]:
     return frozenset(_WORD.findall(line.lower()))
 
 
+@lru_cache(maxsize=1 << 12)
 def _parts_named(line: str, path: str) -> frozenset[str]:
     """The parts of the names that a line defines or sets, in lower case."""
     return name_parts(" ".join([*defined_names(line, path).code, *_SET.findall(line)]))
