@@ -232,11 +232,12 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
         {**values, "project": whose.project, "shared": whose.projects[-1], "now": whose.now, "lang": whose.lang},
     )
     for pattern_id, normaliser, template, instance, family, language, headline, features, *record in rows:
-        found = {"notes": ()} | loads(features)
-        lists = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
-        kept = {name: lists.get(name, found[name]) for name in _KEPT_FEATURES if name in found}
-        kept["frames"] = tuple(Frame(*frame) for frame in found["frames"])
+        found = loads(features)
         signature = Signature(
-            normaliser, family, language, found["type"], headline=headline, template=template, instance=instance, **kept
-        )
+            normaliser, family, language, found["type"], tuple(found["codes"]), tuple(found["conditions"]), headline,
+            tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
+            tuple(found.get("notes", ())), template, instance, found["message"],
+            found.get("missing", ""), found.get("outcome", ""), tuple(found.get("reasons", ())), found.get("file", ""),
+            found.get("raised_in", ""),
+        )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)._replace(varying=tuple(found.get("varying", ())))
