@@ -1,27 +1,28 @@
 """The commands as click sees them: for help, for mistakes, and for every spelling that `parse.py` leaves to it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call, run_command
-from ctxrank.cli.command_table import CORE, GLOBAL_NAMES, GLOBALS
-from ctxrank.cli.main import COMMANDS, find_command
+from ctxrank.cli.command_table import CORE, GLOBAL_NAMES, GLOBALS, command_table
 from ctxrank.cli.names import meant
 from ctxrank.cli.parse import MAX_DIGITS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.extensions import is_in_use
 from ctxrank.indexer.light_typing import is_tuple
 
+Table = Mapping[str, tuple[str, str]]
 COMMON = 20  # so many of the table, the first ones, are described by the first page of help; it names the others
 
 
-def run_by_click(arguments: list[str]) -> int:
+def run_by_click(arguments: list[str], commands: Table) -> int:
     """Run one call; returns its exit code. Raises UsageError where click finds a mistake."""
     try:
         # Not main(): it would end the process with 1 where a reader closes the pipe.
-        with whole_cli().make_context("ctxrank", list(arguments)) as context:
+        with whole_cli(commands).make_context("ctxrank", list(arguments)) as context:
             result: object = context.command.invoke(context)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as end:
@@ -44,7 +45,7 @@ def _ended(message: str) -> str:
     return message if message.endswith((".", "?")) else f"{message}."
 
 
-def whole_cli() -> "LazyGroup":
+def whole_cli(commands: Table) -> "LazyGroup":
     """The command `ctxrank` itself."""
 
     @click.group(
@@ -61,6 +62,7 @@ def whole_cli() -> "LazyGroup":
     def whole(context: click.Context, /, **given: Any) -> None:
         context.obj = Call.at_start().merged(given)
 
+    whole.lazy = commands
     whole.params += _global_options()
     return whole
 
@@ -83,26 +85,31 @@ class NamingGroup(click.Group):
 
 
 class LazyGroup(NamingGroup):
-    """A group whose commands are read when they are called: help lists them without reading any."""
+    """A group whose commands are read when they are called.
 
+    `lazy` maps a command's name to (package, one line of help): help lists them without reading any.
+    """
+
+    lazy: Table
     kind = "command"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the table, the everyday ones first, without those that are not installed."""
-        extensions = {name: package.rpartition(".")[2] for name, (package, _) in COMMANDS.items() if package != CORE}
-        return [name for name in COMMANDS if name not in extensions or is_in_use(extensions[name])]
+        extensions = {name: package.rpartition(".")[2] for name, (package, _) in self.lazy.items() if package != CORE}
+        return [name for name in self.lazy if name not in extensions or is_in_use(extensions[name])]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command by its declaration."""
-        declared = find_command(cmd_name)
-        return None if declared is None else as_click(declared)
+        if cmd_name not in self.lazy:
+            return None
+        return as_click(command_table(self.lazy[cmd_name][0], cmd_name).declared())
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without importing them."""
         installed = set(self.list_commands(ctx))
-        common, others = list(COMMANDS)[:COMMON], list(COMMANDS)[COMMON:]
+        common, others = list(self.lazy)[:COMMON], list(self.lazy)[COMMON:]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in common if name in installed])
+            formatter.write_dl([(name, self.lazy[name][1]) for name in common if name in installed])
         with formatter.section("More, each with --help"):
             formatter.write_text(", ".join(name for name in others if name in installed))
 

@@ -39,7 +39,7 @@ def _run(arguments: list[str]) -> int:
         return _run(words)
     from ctxrank.cli.click_commands import run_by_click  # noqa: PLC0415
 
-    return run_by_click(arguments)
+    return run_by_click(arguments, COMMANDS)
 
 
 def find_command(name: str) -> Declared | None:

@@ -18,6 +18,7 @@ import pytest
 from tables import each_row
 
 from ctxrank.cli.click_commands import whole_cli
+from ctxrank.cli.main import COMMANDS as TABLE
 from ctxrank.cli.main import run
 from ctxrank.indexer.extensions import EXTENSIONS
 
@@ -37,7 +38,7 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
             yield (*path, name), command
 
 
-COMMANDS = dict(_commands(whole_cli()))
+COMMANDS = dict(_commands(whole_cli(TABLE)))
 
 
 @pytest.mark.needs(*EXTENSIONS)

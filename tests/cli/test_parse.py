@@ -73,7 +73,7 @@ def _by_click(path: tuple[str, ...], words: list[str]) -> Called:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CommandTable, "declared", declared)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UsageError):
-            run_by_click(words)
+            run_by_click(words, {path[0]: COMMANDS[path[0]]})
     return calls
 
 
@@ -179,7 +179,7 @@ def test_a_call_prints_the_same_either_way(tmp_path: Path, capfd: pytest.Capture
     capfd.readouterr()
     plainly = run(words), capfd.readouterr()
     assert read(words, find_command) is not None
-    assert (run_by_click(words), capfd.readouterr()) == plainly
+    assert (run_by_click(words, COMMANDS), capfd.readouterr()) == plainly
 
 
 def test_a_number_below_zero_is_read_where_there_may_be_one() -> None:

@@ -17,7 +17,7 @@ from predecessor import SESSION, PredecessorDb
 from tables import each_row
 
 from ctxrank.cli.click_commands import whole_cli
-from ctxrank.cli.main import run
+from ctxrank.cli.main import COMMANDS, run
 from ctxrank.extensions.bazinga.database.importer import import_bazinga
 from ctxrank.extensions.links.annotations import sync_annotations
 from ctxrank.extensions.links.sync import sync_tree
@@ -447,11 +447,11 @@ def test_what_is_not_there_is_said_and_nothing_is_kept_out(store: Store) -> None
 def test_the_command_answers_in_json_and_reads_a_secret_from_stdin_alone(store: Store) -> None:
     fill(store, SECRET)
     db = ["--db", store.location.primary, "--json"]
-    done = CliRunner().invoke(whole_cli(), ["purge", "--secret", "-", *db], input=f"{SECRET}\n")
+    done = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--secret", "-", *db], input=f"{SECRET}\n")
     answer = json.loads(done.stdout)
     assert answer["forgotten"] and not answer["dry_run"] and answer["removed"]["package"] == 1
     assert SECRET not in done.stdout and bytes_left(store, SECRET) == []
-    listed = json.loads(CliRunner().invoke(whole_cli(), ["purge", "--list", *db]).stdout)["kept_out"]
+    listed = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--list", *db]).stdout)["kept_out"]
     assert [row["kind"] for row in listed] == ["secret", "path"]
     with open_again(store) as again:
         assert again.primary.execute("SELECT count(*) FROM sessions").get == 1

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from files_left import bytes_left, reading, vocabulary
 
 from ctxrank.cli.click_commands import whole_cli
-from ctxrank.cli.main import run
+from ctxrank.cli.main import COMMANDS, run
 from ctxrank.indexer.care.status import read_status
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.exceptions import LockedError, UsageError
@@ -211,12 +211,12 @@ def test_the_command_uses_the_rules_of_the_configuration(store: Store) -> None:
     (Path(store.location.folder) / "config.yaml").write_text(f"redaction: {json.dumps(RULES)}\n")
     assert load_config(store).redaction_mode == MODE
     db = ["--db", store.location.primary, "--json"]
-    dry = json.loads(CliRunner().invoke(whole_cli(), ["purge", "--redact", "--dry-run", *db]).stdout)
+    dry = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", "--dry-run", *db]).stdout)
     assert (dry["redacted"]["package"], dry["looked_at"], dry["dry_run"]) == (1, 13, True)
-    wet = json.loads(CliRunner().invoke(whole_cli(), ["purge", "--redact", *db]).stdout)
+    wet = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db]).stdout)
     assert (wet["redacted"], wet["dry_run"]) == (dry["redacted"], False)
     assert (dry["forgotten"], wet["forgotten"]) == (False, True)
-    text = CliRunner().invoke(whole_cli(), ["purge", "--redact", *db[:2]]).stdout
+    text = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db[:2]]).stdout
     assert text == "total      0 redacted, 13 looked at\n"
 
 
@@ -321,7 +321,7 @@ def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(ruled: S
 
 
 def test_purge_alone_says_what_it_can_do(store: Store) -> None:
-    failed = CliRunner().invoke(whole_cli(), ["purge", "--db", store.location.primary]).exception
+    failed = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--db", store.location.primary]).exception
     assert isinstance(failed, UsageError)
     assert "--redact" in failed.message
 
@@ -329,10 +329,10 @@ def test_purge_alone_says_what_it_can_do(store: Store) -> None:
 def test_status_names_the_command_where_older_rules_were_at_work(store: Store) -> None:
     save(store, "a.md")
     db = ["--db", store.location.primary]
-    assert "purge" not in CliRunner().invoke(whole_cli(), ["status", *db]).stdout
+    assert "purge" not in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
     with store.write() as change:
         change.connection.execute("UPDATE documents SET ruleset = 1")
-    assert "ctxrank purge --redact" in CliRunner().invoke(whole_cli(), ["status", *db]).stdout
+    assert "ctxrank purge --redact" in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
 
 
 def test_status_counts_what_is_older_than_the_users_rules_until_it_is_redacted(store: Store) -> None:
@@ -343,8 +343,8 @@ def test_status_counts_what_is_older_than_the_users_rules_until_it_is_redacted(s
     save(store, "b.md")
     assert read_status(store).older_ruleset == 2
     db = ["--db", store.location.primary]
-    assert "2 of them before your own rules existed" in CliRunner().invoke(whole_cli(), ["status", *db]).stdout
-    CliRunner().invoke(whole_cli(), ["purge", "--redact", *db])
+    assert "2 of them before your own rules existed" in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
+    CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db])
     assert read_status(store).older_ruleset == 0
     config.write_text(f"redaction: {json.dumps({'rules': [{'name': 'mine', 'pattern': 'other[a-z]{8}'}]})}\n")
     assert read_status(store).older_user_rules == 4
@@ -353,7 +353,7 @@ def test_status_counts_what_is_older_than_the_users_rules_until_it_is_redacted(s
 def test_a_name_is_refused_that_the_users_rules_see_as_a_secret(store: Store) -> None:
     (Path(store.location.folder) / "config.yaml").write_text(f"redaction: {json.dumps(RULES)}\n")
     db = ["--db", store.location.primary]
-    failed = CliRunner().invoke(whole_cli(), ["session", "create", f"run-{SECRET}", *db]).exception
+    failed = CliRunner().invoke(whole_cli(COMMANDS), ["session", "create", f"run-{SECRET}", *db]).exception
     assert isinstance(failed, UsageError) and "mine" in failed.message and SECRET not in failed.message
 
 
