@@ -10,13 +10,14 @@ from itertools import accumulate, chain, compress, groupby, repeat
 from operator import attrgetter, itemgetter, sub
 
 from ctxrank.indexer.engine import FieldWeights, Row, RowQuery
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import Scope, index_rowid
 from ctxrank.ranking.formulas.bm25 import CountedColumn, saturated_sums, tf_saturation, weighted_tfs
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, row_query
 
-# From the scores so far, the best first: the score below which no row matters.
-ThresholdFn = Callable[[list[float]], float]
+if TYPE_CHECKING:
+    from ctxrank.ranking.retrieval.candidates.threshold import ThresholdFn
+
 # Up to so many rows that hold any term, all are scored.
 MAX_ENUMERATED = 1500
 # A long query in a scope: rows are fetched by its essential terms, the most valuable ones that are worth this share of
@@ -156,7 +157,7 @@ def no_threshold(scores: list[float]) -> float:
 
 
 def find_candidates(
-    plan: Plan, scope: Scope, *, threshold_of: ThresholdFn = no_threshold, essential_share: float = ESSENTIAL_SHARE
+    plan: Plan, scope: Scope, *, threshold_of: "ThresholdFn" = no_threshold, essential_share: float = ESSENTIAL_SHARE
 ) -> Candidates:
     """All rows that match, or those that may be among the best, scored; in no particular order.
 

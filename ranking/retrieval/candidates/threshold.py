@@ -18,7 +18,6 @@ from math import inf, nextafter
 from ctxrank.indexer.engine import PATH, TEXT, ListedWord, Row, RowQuery
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.ranking.formulas.bm25 import tf_saturation
-from ctxrank.ranking.retrieval.candidates.candidates import ThresholdFn
 from ctxrank.ranking.retrieval.plan import Plan
 
 EVERYWHERE = Scope()
@@ -30,6 +29,8 @@ _JUST_BELOW = 0.999
 # Of rows that filters leave so many of, each is asked whether it matches; of fewer FTS5 lists all that do.
 _LEAST_SHARE = 0.125
 
+# From the scores so far, the best first: the score below which no row matters.
+ThresholdFn = Callable[[list[float]], float]
 Scoring = Callable[[list[Row]], list[float]]
 
 

@@ -11,13 +11,15 @@ store and the age of nothing give (a search knows of no group or agent). It deci
 fetched (threshold.py), and proves nothing of the others: a hit may rest on rows that were not.
 """
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.ranking.formulas.blend import blended, calibrated, half_score, uncalibrated
 from ctxrank.ranking.formulas.static_features import BLENDED, PRIORITY_WEIGHTS, Signals, heuristic
-from ctxrank.ranking.retrieval.candidates.candidates import ThresholdFn
 from ctxrank.ranking.retrieval.grouping import OTHERS_SHARE, OWN_SHARE, SHOWN_PASSAGES
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.rerank import MAX_RERANKED
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.retrieval.candidates.threshold import ThresholdFn
 
 _USUAL_PRIORITY = "medium"
 _LONG_AGO_DAYS = 1_000_000
@@ -46,7 +48,7 @@ def feature_limits(plan: Plan) -> FeatureLimits:
     return FeatureLimits(rows, priority + _BESIDES, half_score(plan.values), plan.tuning.text, bounds.has_passages)
 
 
-def top_k_threshold(limit: int, limits: FeatureLimits) -> ThresholdFn:
+def top_k_threshold(limit: int, limits: FeatureLimits) -> "ThresholdFn":
     """How low a row may score and still change the best hits, if the last of them is an old one of usual priority."""
     usual = heuristic(Signals(_USUAL_PRIORITY, days=_LONG_AGO_DAYS), BLENDED).total
 
