@@ -31,7 +31,6 @@ PERMITTED = {
     "indexer/files/git.py _fill": "makes files in a folder that was just made",
     "extensions/team/snapshot.py bring_snapshot": "a snapshot that the user named, line by line, each bounded",
     "extensions/team/schema.py _migrate": "the program's own SQL files",
-    "cli/agents/install.py _unfinished": "makes a file beside the runner's, whose place it takes",
     "cli/agents/log.py note_failure": "adds a line to the hook's log in the user's own state folder",
     "extensions/bazinga/arguments.py data": "the program's own tables",
     "extensions/bazinga/commands/block.py context_block": "makes the file that --output-file names",
