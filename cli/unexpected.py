@@ -64,11 +64,11 @@ def _damage(db: str | None, root: str | None) -> str:
     try:
         with closing(open_to_look(find_store(db, root).primary, 0)) as primary:
             found = require_value(primary, "PRAGMA quick_check(1)", (), str)
-            texts = examine_texts(primary)
+            texts = examine_texts(primary) if found == "ok" else None
     except apsw.CorruptError as error:
         return str(error)
     except (apsw.Error, CtxrankError, OSError, UnicodeDecodeError):
         return ""
-    if found == "ok":
-        return "" if texts.result is Result.OK else texts.evidence
-    return found.strip().split("\n")[-1]
+    if texts is None:
+        return found.strip().split("\n")[-1]
+    return "" if texts.result is Result.OK else texts.evidence

@@ -39,8 +39,12 @@ class Origin(NamedTuple):
     uuid: str
     code: int
     is_backup: bool = False  # the file is an export of the very store that it comes to
-    # What it says is said here, and what it confirmed is confirmed; of this store: what it has lost comes back.
-    is_accepted: bool = True
+    is_accepted: bool = True  # what it says is said here, and what it confirmed is confirmed
+
+    @property
+    def may_add(self) -> bool:
+        """Whether it may add what is not here: this store by its own export alone, which a person has accepted."""
+        return bool(self.code) or self.is_accepted
 
     def local(self, number: int) -> int:
         """The row id here of a record by its number there."""

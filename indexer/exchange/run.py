@@ -185,7 +185,7 @@ class ImportRun:
         if not self.ledger.is_news(known, identity.state):  # another import was faster
             return _UNCHANGED
         # Of what is counted the writer knows whether it is here.
-        if not (self.origin.code or self.origin.is_accepted or kind in COUNTED):
+        if not (self.origin.may_add or kind in COUNTED):
             return LOST_HERE
         try:
             written = write(change, row, None if known is None else known.target_id or None)

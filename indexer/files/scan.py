@@ -36,7 +36,7 @@ from ctxrank.indexer.store.allowed_roots import (
     note_worktree,
     removed_worktrees,
 )
-from ctxrank.indexer.store.blocklist import Blocklist
+from ctxrank.indexer.store.blocklist import Blocklist, and_above
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
@@ -227,11 +227,7 @@ class _Scan:
             own = own_files(self._store.location)
         root, folder = (os.path.realpath(path) for path in (self._store.location.root, self._store.location.folder))
         for entry in entries:
-            path = os.path.join(root, entry.path)
-            # One that the store keeps, or makes for a moment.
-            if own and (
-                path in own or (path.startswith(folder + os.sep) and _MOMENTARY.fullmatch(path, len(folder) + 1))
-            ):
+            if own and _is_own(os.path.join(root, entry.path), own, folder):
                 continue
             if isinstance(entry, FoundFile) and not is_one_line(entry.path):
                 self._skipped.append(Skipped(unmistakable(entry.path), UNSHOWN))
@@ -385,6 +381,11 @@ class _Scan:
         return IndexReport._make(values.get(field, empty) for field, empty in IndexReport._field_defaults.items())
 
 
+def _is_own(path: str, own: frozenset[str], folder: str) -> bool:
+    """Whether a file below the store's folder is one that the store keeps, or makes for a moment."""
+    return path in own or (path.startswith(folder + os.sep) and _MOMENTARY.fullmatch(path, len(folder) + 1) is not None)
+
+
 def _is_gone(path: str) -> bool:
     """Whether nothing is there for certain: what may not be looked at may still be there."""
     try:
@@ -394,21 +395,15 @@ def _is_gone(path: str) -> bool:
     return False
 
 
-def _with_folders(path: str) -> Iterator[str]:
-    """A path, and the folders that it lies in: of many paths each is looked up, and none is compared with all."""
-    while path:
-        yield path
-        path = os.path.dirname(path)
-
-
 def _is_below(path: str, starts: Mapping[str, None]) -> bool:
-    return not starts or any(one in starts for one in _with_folders(path))
+    return not starts or any(one in starts for one in and_above(path))
 
 
 def _walk_all(root: str, starts: Mapping[str, None], known: Iterable[str]) -> Iterator[Entry]:
     """What lies below each path a person named, each file once; a path that says nothing gets a reason."""
     seen: set[str] = set()
-    places = {one for path in known for one in _with_folders(path)}
+    # Of many paths each is looked up, and none is compared with all.
+    places = {one for path in known for one in and_above(path)}
     for start in starts:
         if start in places and not os.path.lexists(os.path.join(root, start)):
             continue

@@ -24,6 +24,11 @@ def rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in _tables()[name].splitlines()]
 
 
+@cache
+def _tables() -> dict[str, str]:
+    return kept_from_tables(__spec__, _read, _FOLDER)
+
+
 def _read() -> dict[str, str]:
     """All tables, without comments and with their pieces in place."""
     return {file_name.removesuffix(".tsv"): "".join(_lines(file_name)) for file_name in os.listdir(_FOLDER)}
@@ -42,11 +47,6 @@ def _lines(file_name: str) -> Iterator[str]:
                 _, name, pieces[name] = filled.rstrip("\n").split("\t")
             elif not filled.startswith("#"):
                 yield filled
-
-
-@cache
-def _tables() -> dict[str, str]:
-    return kept_from_tables(__spec__, _read, _FOLDER)
 
 
 class Expressions(dict[str, re.Pattern[str]]):

@@ -158,7 +158,7 @@ class RecordImport:
             numbered = f"{kind.name} number"
             write_entry(change.connection, self.run.ledger.source, numbered, row.number, "", same or number)
         if same is None:
-            if not (origin.code or origin.is_accepted):
+            if not origin.may_add:
                 raise UsageError(LOST_HERE)
             unvouched = {} if origin.is_accepted else _UNVOUCHED.get(kind.name, {})
             same = self._insert(change, row, values | unvouched, number)
