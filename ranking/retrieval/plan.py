@@ -118,6 +118,15 @@ class Plan(NamedTuple):
         """q·idf of all that was asked for, found or not, each word once."""
         return [term.value for term in self.terms if not term.is_extra] + [self.unknown_value] * len(self.unknown)
 
+    @property
+    def stems(self) -> dict[str, float]:
+        """What the query's words are in the index's texts, and how much each is worth."""
+        values: dict[str, float] = {}
+        for term in self.terms:
+            if term.column in ("", "body"):
+                values |= {stem: max(term.value, values.get(stem, 0.0)) for stem in term.stems}
+        return values
+
 
 class _Lookup(NamedTuple):
     """The index's terms of one field that a token matches; no terms where no document holds it."""

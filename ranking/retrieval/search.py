@@ -260,10 +260,7 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
     most = 1 if request.is_by_passage else SHOWN_PASSAGES
     shown_ids = [document_id_of(shown.rowid) for row in ranked for shown in row.group.passages[:most]]
     stored = engine.passages(shown_ids) if shown_ids else {}
-    values: dict[str, float] = {}  # what the query's words are in the index, and how much each is worth
-    for term in plan.terms:
-        if term.column in ("", "body"):
-            values |= {stem: max(term.value, values.get(stem, 0.0)) for stem in term.stems}
+    values = plan.stems
     states = FileStates(store)
     states.expect(parent.artifact_id for parent in parents.values())
     for row in ranked:

@@ -57,7 +57,7 @@ from ctxrank.ranking.context.assembly.shapes import (
 from ctxrank.ranking.context.prices import Prices
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
-from ctxrank.ranking.retrieval.plan import make_plan
+from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.task_text import task_query
 
 if TYPE_CHECKING:  # most stores have packages alone
@@ -203,7 +203,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         from ctxrank.ranking.context.assembly.code_state import as_recorded  # noqa: PLC0415  a replay
 
         eligible = as_recorded(spawn, eligible)
-    readiness, selection, files = _select(spawn, task, eligible)
+    readiness, selection, files, plan = _select(spawn, task, eligible)
     code: dict[int, str] = {}
     anchors = ""
     if any(one.held_at for one in eligible):
@@ -236,6 +236,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         ),
         candidates,
         spawn.prices,
+        plan,
         level=selection.level,
     )
     if part is not None:
@@ -366,29 +367,31 @@ def _listing(request: AssembleRequest) -> str:
 
 def _select(
     spawn: Spawn, task: str, eligible: list[EligiblePackage]
-) -> "tuple[Readiness, ZoneSelection, FoundFiles | None]":
-    """The packages in their order, those within the limit also with why, and the files that the task is about."""
+) -> "tuple[Readiness, ZoneSelection, FoundFiles | None, Plan | None]":
+    """The packages in their order, those within the limit also with why, the files that the task is about, and the plan
+    of its words.
+    """
     readiness = Readiness(IndexHealth.OK, 0)
     with_files = spawn.request.with_files and spawn.config.block_files and spawn.zone is not limits.CONSERVATIVE
     if with_files:
         query = "SELECT 1 FROM documents WHERE kind = 'artifact' AND record_id IS NOT NULL LIMIT 1"
         with_files = spawn.store.primary.execute(query).fetchone() is not None
 
-    def ask(engine: Engine, statistics: Statistics) -> "tuple[ZoneSelection, FoundFiles | None]":
+    def ask(engine: Engine, statistics: Statistics) -> "tuple[ZoneSelection, FoundFiles | None, Plan]":
         asked = task_query(task)
         plan = make_plan(asked, engine, statistics, tuned(spawn.config.ranking))
         selection = select_by_bearing(spawn, plan, eligible)
         if not with_files:
-            return selection, None
+            return selection, None, plan
         from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files
 
-        return selection, find_files(plan, spawn.store, task, asked)
+        return selection, find_files(plan, spawn.store, task, asked), plan
 
     if task.strip() and (eligible or with_files):
         found, readiness = answer_of(spawn.store, engine_of(spawn.store), spawn.config, CATCH_UP_MS, ask)
         if found is not None:
             return readiness, *found
-    return readiness, select_by_heuristic(spawn, eligible), None
+    return readiness, select_by_heuristic(spawn, eligible), None, None
 
 
 def _not_chosen(selection: ZoneSelection, spawn: Spawn) -> list[Omitted]:

@@ -181,11 +181,11 @@ def heading(name: str, count: int) -> str:
 
 
 def render(
-    assembly: Assembly, texts: Mapping[str, Sequence[str]], level: str, *, says_nothing_fits: bool
+    assembly: Assembly, texts: Mapping[str, Sequence[str]], level: str, *, says_nothing_fits: bool, has_tail: bool
 ) -> tuple[str, ...]:
     """The block of a zone that has packages, in parts that make it when they are put together.
 
-    `texts` are what is written of each item by its class.
+    `texts` are what is written of each item by its class; `has_tail` is whether lines say what is not shown.
     """
     parts = [opening(assembly.agent), zone_line(assembly.usage), REFERENCE_LINE, assembly.state]
     if assembly.available:
@@ -200,8 +200,9 @@ def render(
     for name in BLOCK_CLASSES:
         if name != "packages" and texts[name]:
             parts += [heading(name, len(texts[name])), *texts[name]]
-    parts.append(OVERFLOW.format(assembly.overflow) if assembly.overflow > 0 else "")
-    parts.append(hidden_line(assembly.hidden or {}, assembly.listing))
+    if has_tail:
+        parts.append(OVERFLOW.format(assembly.overflow) if assembly.overflow > 0 else "")
+        parts.append(hidden_line(assembly.hidden or {}, assembly.listing))
     parts.append(assembly.skills)
     written = [part for part in parts if part]
     return (*(f"{part}\n" for part in written[:-1]), *written[-1:])

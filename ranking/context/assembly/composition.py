@@ -12,40 +12,40 @@ from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block, limits
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget
-from ctxrank.ranking.context.assembly.shapes import Assembly, BlockCandidate, Omitted
-from ctxrank.ranking.context.budget import NOT_SHOWN, Item, ItemClass, Purchase, fair_queue, level_by_level, spend
+from ctxrank.ranking.context.assembly.shapes import Assembly, BlockCandidate, IncludedPassage, Omitted
+from ctxrank.ranking.context.budget import NOT_SHOWN, Item, ItemClass, Purchase, fair_queue, spend
 from ctxrank.ranking.context.prices import Prices
+from ctxrank.ranking.retrieval.plan import Plan
 
 CUT = "…"  # the last line of a passage that is not shown to its end
 _LEAST_LINES, _LEAST_WORDS = 3, 15  # of a passage; less says nothing
+_LINES_ABOVE = 1  # of the one that matches
 # Of 5,315 beginnings of passages 33 cost more than that (2026-11), 139 more than caution takes them for.
 _CUT_MARGIN, _CUT_TOKENS = 1.1, 8
 
 
-def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *, level: str) -> Assembly:
+def compose(
+    empty: Assembly, candidates: list[BlockCandidate], price: Prices, plan: Plan | None, *, level: str
+) -> Assembly:
     """An assembly with the block that its budget allows. A budget too small for the frame gives a heading or ''.
 
-    The candidates are in the order of preference; `level` is the one that the Conservative zone shows.
+    The candidates are in the order of preference; `plan` is that of the task's words, and `level` the one that the
+    Conservative zone shows.
     """
     budget = empty.budget
-    frame = price.of(
+    head = price.of(
         block.opening(empty.agent),
         block.zone_line(empty.usage),
         block.REFERENCE_LINE,
         empty.state,
         block.packages_heading(empty.available, empty.available, level) if empty.available else block.EMPTY,
+    )
+    tail = price.of(
         block.OVERFLOW.format(empty.available) if empty.available else "",
         block.ONLY_LOW if block.is_only_low(empty, level) else "",
         block.hidden_line(empty.hidden or {}, empty.listing),
     )
     items = [one.item for one in candidates]
-    if frame > budget.limit:  # not even the frame fits
-        text = fitting("", empty.agent, budget, price)
-        left = tuple(step for name in CLASSES for step in level_by_level(items, name))
-        nothing = Purchase((NOT_SHOWN,) * len(items), (), budget.limit, left)
-        omitted = left_out(items, nothing, budget)
-        parts = (text,) if text else ()
-        return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
     counts = {name: count for name in CLASSES if (count := sum(item.kind == name for item in items))}
     shares = budget.shares_with_files if "files" in counts else budget.shares
     # The packages' heading is always there, and no item pays for it.
@@ -54,8 +54,20 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         for name, count in counts.items()
     }
     order = fair_queue(items, classes)
-    purchase = spend(order, frame, budget.limit)
-    shown_candidates, bought = with_cut_passage(candidates, purchase, budget.limit, price)
+    purchase = spend(order, head + tail, budget.limit)
+    first = head + order.price + order.steps[0].cost if order.steps else 0
+    # One item says more than the lines on what is not shown.
+    has_tail = not head < first <= budget.limit < first + tail
+    if has_tail and head + tail > budget.limit:  # not even the frame fits
+        text = fitting("", empty.agent, budget, price)
+        omitted = left_out(items, purchase, budget)
+        parts = (text,) if text else ()
+        return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
+    shown_candidates = candidates
+    if has_tail:
+        shown_candidates, bought = with_cut_passage(candidates, purchase, budget.limit, price, plan)
+    else:
+        bought = purchase = spend(order, head, first)
     shown: dict[str, list[Any]] = {name: [] for name in CLASSES}
     texts: dict[str, list[str]] = {name: [] for name in CLASSES}
     by_class = dict.fromkeys(CLASSES, 0)
@@ -87,7 +99,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         overflow=_overflow(empty, len(shown["packages"])),
         hidden=_hidden(empty, shown["packages"]),
     )
-    return filled._replace(parts=block.render(filled, texts, level, says_nothing_fits=says_so))
+    return filled._replace(parts=block.render(filled, texts, level, says_nothing_fits=says_so, has_tail=has_tail))
 
 
 def written(candidate: BlockCandidate, level: int) -> str:
@@ -97,11 +109,12 @@ def written(candidate: BlockCandidate, level: int) -> str:
 
 
 def with_cut_passage(
-    candidates: list[BlockCandidate], purchase: Purchase, limit: int, price: Prices
+    candidates: list[BlockCandidate], purchase: Purchase, limit: int, price: Prices, plan: Plan | None
 ) -> tuple[list[BlockCandidate], Purchase]:
     """The candidates and a purchase, with as many lines as fit of the passage that did not, else as many words.
 
-    A larger limit shows more of it, and then the whole: it never lowers what is shown.
+    They are those from where it says most of the task on, and then those above. A larger limit shows more of it, and
+    then the whole: it never lowers what is shown.
     """
     if purchase.is_complete:
         return candidates, purchase
@@ -115,30 +128,46 @@ def with_cut_passage(
     # A part has about as many tokens for each that caution takes it for as the whole has.
     share = _CUT_MARGIN * whole.price / (price.of(written(one, step.at)) - before)
 
-    def cut_to(end: int) -> tuple[BlockCandidate, int]:
-        text = whole.text[:end]
-        last = whole.start_line + text.count("\n")
-        passage = whole._replace(text=f"{text}\n{CUT}", end_line=last, counter=ESTIMATE)
+    def cut_to(part: tuple[int, int]) -> tuple[BlockCandidate, int]:
+        start, end = part
+        text = whole.text[start:end]
+        first = whole.start_line + whole.text.count("\n", 0, start)
+        shown = f"{CUT}\n" * (start > 0) + text + f"\n{CUT}" * (end < len(whole.text))
+        last = first + text.rstrip("\n").count("\n")
+        passage = whole._replace(text=shown, start_line=first, end_line=last, counter=ESTIMATE)
         passages = (*one.passages[:number], passage, *one.passages[number + 1 :])
         shorter = one._replace(passages=passages, passage_count=-1)  # in no case all of it
         cautious = price.of(written(shorter, step.at)) - before
         return shorter, min(cautious, ceil(share * cautious) + _CUT_TOKENS)
 
     room = limit - purchase.used
+    from_ = 0 if plan is None else _place_of_match(plan, one.forms[0].path, whole)
     *words, _ = whole.text[:-1].replace("\n", " ").split(" ")
     places = [end - 1 for end in accumulate(len(word) + 1 for word in words) if not whole.text[end - 2].isspace()]
-    lines = [at for at in places if whole.text[at] == "\n"][_LEAST_LINES - 1 :]
-    for ends in (lines, places[_LEAST_WORDS - 1 :]):
-        count = bisect_right(ends, room, key=lambda end: cut_to(end)[1])
+    places = places[bisect_right(places, from_) :]
+    lines = [(from_, at) for at in places if whole.text[at] == "\n"][_LEAST_LINES - 1 :]
+    above = [at + 1 for at in range(from_ - 2, 0, -1) if whole.text[at] == "\n"]
+    lines += [(start, len(whole.text)) for start in above]
+    for parts in (lines, [(from_, at) for at in places[_LEAST_WORDS - 1 :]]):
+        count = bisect_right(parts, room, key=lambda part: cut_to(part)[1])
         if count:
             break
     else:
         return candidates, purchase
-    shorter, cost = cut_to(ends[count - 1])
+    shorter, cost = cut_to(parts[count - 1])
     levels, costs = list(purchase.levels), list(purchase.costs)
     levels[step.place], costs[step.place] = step.at, costs[step.place] + cost
     shown = [*candidates[: step.place], shorter, *candidates[step.place + 1 :]]
     return shown, purchase._replace(levels=tuple(levels), costs=tuple(costs), used=purchase.used + cost)
+
+
+def _place_of_match(plan: Plan, path: str, passage: IncludedPassage) -> int:
+    """Where the line begins from which on a passage is shown: a line above the one that has most of a task's words."""
+    from ctxrank.ranking.retrieval.snippets import snippet  # noqa: PLC0415  only where one is cut
+
+    found = snippet(plan.engine, passage.text, plan.stems, path, 1, [])
+    above = found.match_line - 1 - _LINES_ABOVE if found.terms else 0
+    return sum(len(line) + 1 for line in passage.text.split("\n")[: max(above, 0)])
 
 
 def left_out(items: list[Item], purchase: Purchase, budget: Budget) -> tuple[Omitted, ...]:

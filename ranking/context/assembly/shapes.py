@@ -28,7 +28,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 SECTIONS = {"task_id": "links"}
 NEVER = 1 << 62  # a moment after all
 # Grows by one when equal inputs give other bytes than before: a replay of a receipt of another says so.
-BLOCK_VERSION = 15
+BLOCK_VERSION = 16
 
 
 class AssembleRequest(NamedTuple):

@@ -178,3 +178,43 @@ def test_of_a_passage_that_does_not_fit_as_many_lines_are_shown_as_do(tmp_path: 
             lengths.append(sum(lines))
             assert any(entry.reason.startswith("lowered") for entry in block.omitted)
         assert lengths == sorted(lengths) and lengths[1] > 0
+
+
+def test_a_passage_that_is_cut_is_shown_from_the_line_that_matches(tmp_path: Path) -> None:
+    """With more tokens it goes on to its end, and then upwards, until it is whole."""
+    with make_store(tmp_path) as store:
+        lines = [f"Gannet {number} sits on the cliff and says nothing of it." for number in range(60)]
+        lines[40] = "The walrus pool locks the heron queue."
+        save(store, "a.md", "# Birds\n\n" + "\n".join(lines), summary="Cliffs.")
+        whole = _block(store, budget=3000)
+        shown = ""
+        for budget in range(320, whole.used, 60):
+            (package,) = _block(store, budget=budget).packages
+            if not package.passages:
+                continue
+            (passage,) = package.passages
+            text = passage.text.removeprefix(f"{CUT}\n").removesuffix(f"\n{CUT}")
+            assert lines[40] in text and shown in text
+            (file,) = whole.packages[0].passages
+            stored = file.text.split("\n")[
+                passage.start_line - file.start_line : passage.end_line - file.start_line + 1
+            ]
+            assert text.rstrip("\n") == "\n".join(stored).rstrip("\n")
+            shown = text
+        assert shown.startswith("Gannet") and shown.rstrip("\n").endswith(lines[-1])
+
+
+def test_a_budget_that_has_room_for_one_line_names_the_first_package(tmp_path: Path) -> None:
+    """The lines on what is not shown wait for a budget that has room for both."""
+    with make_store(tmp_path) as store:
+        for number in range(4):
+            save(
+                store, f"{number}.md", f"# Walrus {number}\n\nThe pool locks.\n", summary="Locks.", priority="critical"
+            )
+        blocks = [_block(store, budget=budget) for budget in range(60, 400, 10)]
+        counts = [len(block.packages) for block in blocks]
+        assert counts == sorted(counts) and counts[0] == 0 and counts[-1] > 1
+        first = blocks[counts.index(1)]
+        assert "more packages" not in first.text and first.used <= first.budget.limit and first.overflow == 3
+        assert all("No package fits" not in block.text for block in blocks)
+        assert "more packages" in next(block for block in blocks if block.used >= first.used + 60).text
