@@ -3,7 +3,7 @@
 replay_receipt(store, get_receipt(store.primary, 12)).is_same
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -13,6 +13,7 @@ from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.block import BLOCK_CLASSES
+from ctxrank.ranking.context.assembly.eligibility import changed_since
 from ctxrank.ranking.context.assembly.receipt import ESTIMATED, receipt_of, request_of
 from ctxrank.ranking.context.section import RemadeText, section_of
 
@@ -61,7 +62,8 @@ def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None)
         }
         now = RemadeText(result.text, receipt_of(spawn, result, result.text), texts)
     is_same = now.receipt.digest == receipt.digest
-    return Replay(is_same, now.text, () if is_same else tuple(_changes(receipt, now)))
+    changes = () if is_same else tuple(_changes(receipt, now, changed_since(store, receipt.seq)))
+    return Replay(is_same, now.text, changes)
 
 
 def difference(one: Receipt, other: Receipt) -> Difference:
@@ -83,8 +85,11 @@ def _changed_inputs(before: Mapping[str, str], after: Mapping[str, str]) -> Iter
             yield name, one, other
 
 
-def _changes(receipt: Receipt, now: RemadeText) -> Iterator[str]:
-    """The inputs that changed, from which all else follows; where none did, the entries that are others."""
+def _changes(receipt: Receipt, now: RemadeText, newer: Set[str]) -> Iterator[str]:
+    """The inputs that changed, from which all else follows; where none did, the entries that are others.
+
+    `newer` are the ids of what was changed since: the text of another is its own, and the budget shows less or more.
+    """
     inputs = list(_changed_inputs(receipt.inputs, now.receipt.inputs))
     causes = [row for row in inputs if row[0] not in _DERIVED]
     for name, was, is_ in causes or inputs:
@@ -102,6 +107,8 @@ def _changes(receipt: Receipt, now: RemadeText) -> Iterator[str]:
             digests = part_digests((now.texts[id_], f"{now.texts[id_]}\n"))
             if not any(digest in known for digest, _ in digests):
                 said = _CHANGED
+                if one and other and id_ not in newer and one.tokens != other.tokens and one.reason == other.reason:
+                    said = f"is shown in {other.tokens} tokens, was in {one.tokens}"
             elif one and other and one.tokens != other.tokens:  # `index` counts what a save has estimated
                 said = f"is counted as {other.tokens} tokens, was as {one.tokens}"
         if said:

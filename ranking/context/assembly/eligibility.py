@@ -136,6 +136,14 @@ def news_since(store: Store, receipt_id: int, session: str) -> frozenset[str]:
             f"Receipt {receipt_id} is {where}.",
             f"'ctxrank receipt list --session {shell_word(session)}' shows others.",
         )
-    query = "SELECT kind, record_id FROM documents WHERE seq > ? AND record_id IS NOT NULL"
-    new = {public_id(kind, number) for kind, number in store.primary.execute(query, (receipt.seq,))}
-    return frozenset(new - {entry.id for entry in receipt.entries if entry.is_included})
+    return changed_since(store, receipt.seq) - {entry.id for entry in receipt.entries if entry.is_included}
+
+
+def changed_since(store: Store, seq: int) -> frozenset[str]:
+    """The ids of what was made or changed after a change of the store, or has passages that were."""
+    query = """
+        SELECT coalesce(o.kind, d.kind), coalesce(o.record_id, d.record_id)
+          FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id
+         WHERE d.seq > ?
+    """
+    return frozenset(public_id(kind, number) for kind, number in store.primary.execute(query, (seq,)) if number)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import make_store, save, write_file
@@ -119,6 +120,21 @@ CHANGES: dict[str, tuple[Callable[[Store], object], str]] = {
         "artifact:5 is changed",
     ),
 }  # fmt: skip
+
+
+def test_what_has_less_room_in_a_budget_is_not_called_changed(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "# Walrus\n\n" + "\n".join(f"The walrus swims {at} times." for at in range(60)))
+        values: dict[str, Any] = {"task": "walrus", "is_marking": False, "budget": 450}
+        block = block_for(store, "qa_expert", **values)
+        receipt = get_receipt(store.primary, block.receipt or 0)
+        think(store, "developer", "completion", "It is done.", created_at=LATER)
+        now = block_for(store, "qa_expert", **values)
+        tokens = [one.packages[0].tokens for one in (now, block)]
+        changes = replay_receipt(store, receipt, Config()).changes
+        assert f"package:1 is shown in {tokens[0]} tokens, was in {tokens[1]}" in changes and tokens[0] < tokens[1]
+
+
 SETTINGS = {
     "safety margin was 0.15, is 0.2": Config(token_safety_margin=0.2),
     "fts5 was on, is off": Config(fts5=False),
