@@ -33,18 +33,7 @@ def compose(
     Conservative zone shows.
     """
     budget = empty.budget
-    head = price.of(
-        block.opening(empty.agent),
-        block.zone_line(empty.usage),
-        block.REFERENCE_LINE,
-        empty.state,
-        block.packages_heading(empty.available, empty.available, level) if empty.available else block.EMPTY,
-    )
-    tail = price.of(
-        block.OVERFLOW.format(empty.available) if empty.available else "",
-        block.ONLY_LOW if block.is_only_low(empty, level) else "",
-        block.hidden_line(empty.hidden or {}, empty.listing),
-    )
+    head, tail = _frame(empty, price, level)
     items = [one.item for one in candidates]
     counts = {name: count for name in CLASSES if (count := sum(item.kind == name for item in items))}
     shares = budget.shares_with_files if "files" in counts else budget.shares
@@ -68,38 +57,62 @@ def compose(
         shown_candidates, bought = with_cut_passage(candidates, purchase, budget.limit, price, plan)
     else:
         bought = purchase = spend(order, head, first)
-    shown: dict[str, list[Any]] = {name: [] for name in CLASSES}
-    texts: dict[str, list[str]] = {name: [] for name in CLASSES}
-    by_class = dict.fromkeys(CLASSES, 0)
-    entries: list[ReceiptEntry] = []
-    counters: set[str] = set()
-    for one, at, cost in zip(shown_candidates, bought.levels, bought.costs, strict=True):
-        by_class[one.item.kind] += cost
-        if at != NOT_SHOWN:
-            record = one.shown_at(at, cost)
-            shown[one.item.kind].append(record)
-            texts[one.item.kind].append(written(one, at))
-            entries.append(ReceiptEntry(one.item.id, True, one.detail or record.detail, cost, one.reason))
-            counters.update(passage.counter for passage in one.passages[: max(0, at + 1 - len(one.forms))])
+    shown = _Shown(shown_candidates, bought)
     # Where no package fits, a line that says so is the last thing that the budget is spent on.
-    is_without = empty.available and not shown["packages"] and not block.is_only_low(empty, level)
+    is_without = empty.available and not shown.records["packages"] and not block.is_only_low(empty, level)
     note = price.of(block.NOTHING_FITS) if is_without else 0
     says_so = 0 < note <= budget.limit - bought.used
-    by_name: dict[str, Any] = {name: tuple(records) for name, records in shown.items()}
-    by_name["skills"] = "".join(section.text for section in shown["skills"])
+    by_name: dict[str, Any] = {name: tuple(records) for name, records in shown.records.items()}
+    by_name["skills"] = "".join(section.text for section in shown.records["skills"])
     filled = empty._replace(
         **by_name,
-        entries=tuple(entries),
-        by_class=by_class,
+        entries=tuple(shown.entries),
+        by_class=shown.by_class,
         omitted=left_out(items, purchase._replace(used=bought.used), budget),
         is_complete=purchase.is_complete,
         used=bought.used + (note if says_so else 0),
         # The one that `used` is not below: that of the passages, if one counted them all.
-        counter=counters.pop() if len(counters) == 1 else ESTIMATE,
-        overflow=_overflow(empty, len(shown["packages"])),
-        hidden=_hidden(empty, shown["packages"]),
+        counter=shown.counters.pop() if len(shown.counters) == 1 else ESTIMATE,
+        overflow=_overflow(empty, len(shown.records["packages"])),
+        hidden=_hidden(empty, shown.records["packages"]),
     )
-    return filled._replace(parts=block.render(filled, texts, level, says_nothing_fits=says_so, has_tail=has_tail))
+    return filled._replace(parts=block.render(filled, shown.texts, level, says_nothing_fits=says_so, has_tail=has_tail))
+
+
+def _frame(empty: Assembly, price: Prices, level: str) -> tuple[int, int]:
+    """The prices of what stands around the items: of what comes before them, and of what says which are not shown."""
+    head = price.of(
+        block.opening(empty.agent),
+        block.zone_line(empty.usage),
+        block.REFERENCE_LINE,
+        empty.state,
+        block.packages_heading(empty.available, empty.available, level) if empty.available else block.EMPTY,
+    )
+    tail = price.of(
+        block.OVERFLOW.format(empty.available) if empty.available else "",
+        block.ONLY_LOW if block.is_only_low(empty, level) else "",
+        block.hidden_line(empty.hidden or {}, empty.listing),
+    )
+    return head, tail
+
+
+class _Shown:
+    """What was bought, by its class: the records, their texts and prices; and the receipt's entries."""
+
+    def __init__(self, candidates: list[BlockCandidate], bought: Purchase) -> None:
+        self.records: dict[str, list[Any]] = {name: [] for name in CLASSES}
+        self.texts: dict[str, list[str]] = {name: [] for name in CLASSES}
+        self.by_class = dict.fromkeys(CLASSES, 0)
+        self.entries: list[ReceiptEntry] = []
+        self.counters: set[str] = set()
+        for one, at, cost in zip(candidates, bought.levels, bought.costs, strict=True):
+            self.by_class[one.item.kind] += cost
+            if at != NOT_SHOWN:
+                record = one.shown_at(at, cost)
+                self.records[one.item.kind].append(record)
+                self.texts[one.item.kind].append(written(one, at))
+                self.entries.append(ReceiptEntry(one.item.id, True, one.detail or record.detail, cost, one.reason))
+                self.counters.update(passage.counter for passage in one.passages[: max(0, at + 1 - len(one.forms))])
 
 
 def written(candidate: BlockCandidate, level: int) -> str:
@@ -142,13 +155,7 @@ def with_cut_passage(
 
     room = limit - purchase.used
     from_ = 0 if plan is None else _place_of_match(plan, one.forms[0].path, whole)
-    *words, _ = whole.text[:-1].replace("\n", " ").split(" ")
-    places = [end - 1 for end in accumulate(len(word) + 1 for word in words) if not whole.text[end - 2].isspace()]
-    places = places[bisect_right(places, from_) :]
-    lines = [(from_, at) for at in places if whole.text[at] == "\n"][_LEAST_LINES - 1 :]
-    above = [at + 1 for at in range(from_ - 2, 0, -1) if whole.text[at] == "\n"]
-    lines += [(start, len(whole.text)) for start in above]
-    for parts in (lines, [(from_, at) for at in places[_LEAST_WORDS - 1 :]]):
+    for parts in _parts(whole.text, from_):
         count = bisect_right(parts, room, key=lambda part: cut_to(part)[1])
         if count:
             break
@@ -159,6 +166,16 @@ def with_cut_passage(
     levels[step.place], costs[step.place] = step.at, costs[step.place] + cost
     shown = [*candidates[: step.place], shorter, *candidates[step.place + 1 :]]
     return shown, purchase._replace(levels=tuple(levels), costs=tuple(costs), used=purchase.used + cost)
+
+
+def _parts(text: str, from_: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The parts of a text that could be shown from a place on, each with the one before it: of lines, and of words."""
+    *words, _ = text[:-1].replace("\n", " ").split(" ")
+    ends = [end - 1 for end in accumulate(len(word) + 1 for word in words) if not text[end - 2].isspace()]
+    ends = ends[bisect_right(ends, from_) :]
+    lines = [(from_, end) for end in ends if text[end] == "\n"][_LEAST_LINES - 1 :]
+    lines += [(at + 1, len(text)) for at in range(from_ - 2, 0, -1) if text[at] == "\n"]
+    return lines, [(from_, end) for end in ends[_LEAST_WORDS - 1 :]]
 
 
 def _place_of_match(plan: Plan, path: str, passage: IncludedPassage) -> int:
