@@ -74,6 +74,7 @@ def main() -> None:
         open_streams()
         _run()
     except KeyboardInterrupt:  # while modules were loading: nothing was begun
+        print("ctxrank: interrupted.", file=sys.stderr)
         sys.exit(130)
 
 

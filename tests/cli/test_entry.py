@@ -2,6 +2,7 @@
 
 import os
 import py_compile
+import subprocess
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
@@ -67,3 +68,19 @@ def test_it_leaves_to_python_what_is_not_its_own_and_what_is_not_there(tmp_path:
     assert OwnModules.find_spec("other.words", [str(tmp_path)]) is None
     assert OwnModules.find_spec("ctxrank", None) is None
     assert OwnModules.find_spec("ctxrank.nothing", [str(tmp_path)]) is None
+
+
+@pytest.mark.parametrize("module", ["ctxrank/__init__", "ctxrank/cli/entry", "ctxrank/cli/main"])
+def test_ctrl_c_while_modules_load_is_a_sentence_and_130(tmp_path: Path, module: str) -> None:
+    source = Path(__file__).resolve().parents[2]
+    for folder in ("ctxrank/cli", "ctxrank/indexer"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "ctxrank/__init__.py").touch()
+    for file in ("cli/entry.py", "cli/streams.py", "indexer/light_typing.py"):
+        (tmp_path / "ctxrank" / file).write_bytes((source / file).read_bytes())
+    (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt\n")
+    script = [sys.executable, "-S", str(source / "bin/ctxrank"), "search", "database"]
+    environment = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    ended = subprocess.run(script, env=environment, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "ctxrank: interrupted.\n")
