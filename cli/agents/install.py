@@ -21,12 +21,12 @@ from ctxrank.cli.agents.runner_files import AGENTS_MD, TARGETS, InstallPlace, Ru
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError, refused_by_system
+from ctxrank.indexer.files.walk import COPY_ENDING
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import find_store, upwards
 from ctxrank.indexer.systems import sync, whole_file
 from ctxrank.indexer.text.lines import one_line, printable
 
-_COPY = ".before-ctxrank"
 _MAX_BYTES = 16 * 1024 * 1024  # Claude Code keeps its history of projects in one of these files
 _TRIES = 20  # to replace a file that others change meanwhile
 _STALE_LOCK_S = 10.0  # as Claude Code has it: whoever holds one for longer touches it
@@ -72,7 +72,7 @@ def install(
         before = _read(file.path, place)
         after = file.with_ours(before or "")
         is_first = before is not None and file.without_ours(before) == before != after
-        return _Change(file, before, after, file.path + _COPY if is_first else None)
+        return _Change(file, before, after, file.path + COPY_ENDING if is_first else None)
 
     reply = _reply(call, _named(runner, names, is_all=is_all), place, plan, with_mcp=with_mcp, dry_run=dry_run)
     try:
@@ -91,7 +91,7 @@ def uninstall(call: Call, runner: str | None, is_all: bool, is_user: bool, is_pr
     def plan(file: RunnerFile) -> _Change:
         before = _read(file.path, place)
         after = before and file.without_ours(before)
-        is_restored = before is not None and after == _read(file.path + _COPY, place)
+        is_restored = before is not None and after == _read(file.path + COPY_ENDING, place)
         is_kept = after or is_restored or not before  # an empty file that was there before
         return _Change(file, before, after if is_kept else None, is_restored=is_restored)
 
@@ -223,7 +223,7 @@ def _has_replaced(change: _Change, place: InstallPlace) -> bool:
     except _AnotherError:
         return False
     if change.is_restored:
-        os.unlink(change.file.path + _COPY)
+        os.unlink(change.file.path + COPY_ENDING)
     return True
 
 

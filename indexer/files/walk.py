@@ -42,7 +42,9 @@ ALWAYS_SKIPPED = frozenset(
 )
 
 
-# All that is in them is written by `ctxrank install`: how to use a store is no finding of it.
+# All that is in them is written by `ctxrank install`: how to use a store is no finding of it. Nor is a copy of a file
+# as it was before an install.
+COPY_ENDING = ".before-ctxrank"
 _INSTALLED = (
     *(f".{name}/skills/ctxrank/" for name in ("claude", "agents", "gemini", "github", "opencode", "cursor")),
     ".opencode/plugins/ctxrank.js",
@@ -147,7 +149,8 @@ class _Walk:
                 yield _out_of_sight(_printable(path), error)
                 return
             is_folder = stat.S_ISDIR(info.st_mode)
-            if rules is not None and rules.hides(path + "/" if is_folder else path):
+            whole = path + "/" if is_folder else path
+            if _is_installed(whole) or (rules is not None and rules.hides(whole)):
                 return
             if not is_folder:
                 is_last = depth == len(parts) - 1
@@ -161,9 +164,7 @@ class _Walk:
             if _printable(name) != name:
                 yield Skipped(_printable(path), _NOT_UTF8)
                 return
-            folder = path + "/"
-            if folder in _INSTALLED:
-                return
+            folder = whole
         yield from self._below(folder, rules)
 
     def _below(self, top: str, rules: "IgnoreRules | None") -> Iterator[Entry]:
@@ -237,7 +238,7 @@ class _Walk:
                     elif name in ignore_files:
                         has_ignore_file = True
                     path = folder + name
-                    if path in _INSTALLED:
+                    if _is_installed(path):
                         continue
                     if rules is not None and rules.hides(path):
                         continue
@@ -254,6 +255,10 @@ class _Walk:
         finally:
             os.close(descriptor)
         return found, has_ignore_file
+
+
+def _is_installed(path: str) -> bool:
+    return path in _INSTALLED or path.endswith(COPY_ENDING)
 
 
 def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundFile | Skipped:

@@ -82,6 +82,14 @@ def test_stores_of_other_programs_are_never_entered(tmp_path: Path) -> None:
     assert list(walk(str(tmp_path), "web/node_modules/x")) == []
 
 
+def test_what_install_writes_is_no_finding(tmp_path: Path) -> None:
+    put(tmp_path, ".claude/settings.json", ".claude/settings.json.before-ctxrank", ".claude/skills/ctxrank/SKILL.md")
+    put(tmp_path, ".opencode/plugins/ctxrank.js", ".opencode/plugins/own.js", ".mcp.json.before-ctxrank")
+    assert found(tmp_path) == [".claude/settings.json", ".opencode/plugins/own.js"]
+    for start in (".claude/settings.json.before-ctxrank", ".claude/skills/ctxrank", ".opencode/plugins/ctxrank.js"):
+        assert list(walk(str(tmp_path), start)) == [], start
+
+
 def test_a_virtual_environment_is_known_by_its_mark_whatever_it_is_called(tmp_path: Path) -> None:
     put(tmp_path, "env/pyvenv.cfg", "env/lib/a.py", "app.py", "deep/py312/pyvenv.cfg", "deep/py312/b.py", "deep/c.py")
     assert found(tmp_path) == ["app.py", "deep/c.py"]
