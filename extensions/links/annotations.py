@@ -20,7 +20,14 @@ import re
 from ctxrank.extensions.links.artifact import ID
 from ctxrank.extensions.links.globs import matches
 from ctxrank.extensions.links.graph import Graph, Node
-from ctxrank.extensions.links.store import Annotation, make_tree_id, require_tables, shown_path, tree_id
+from ctxrank.extensions.links.store import (
+    Annotation,
+    make_tree_id,
+    note_looked_through,
+    require_tables,
+    shown_path,
+    tree_id,
+)
 from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.bounds import MAX_FILE_BYTES
@@ -145,6 +152,7 @@ def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] =
         with store.write() as change:
             for path in gone:
                 _remove_file(change, tree_id(change.connection, tree), path)
+    note_looked_through(store, tree)
     return [file.path for file in files], len(wanted)
 
 

@@ -12,11 +12,12 @@ from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import rows
-from ctxrank.indexer.store.connection import read_column, read_rows, read_value
+from ctxrank.indexer.store.connection import put_setting, read_column, read_rows, read_setting, read_value
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
 
 KIND = "linked"
+_LOOKED_THROUGH = "annotations looked for "  # a setting, before the name of a tree
 
 
 class KnownFile(NamedTuple):
@@ -187,9 +188,17 @@ def stored_annotations(database: apsw.Connection, tree_number: int) -> tuple[Ann
 
 
 def is_looked_through(database: apsw.Connection, tree: ArtifactTree) -> bool:
-    """Whether the code of a tree was ever looked through; code in which nothing was annotated counts."""
+    """Whether the code of a tree was ever looked through; a tree without code, or without annotations, counts."""
     query = "SELECT 1 FROM annotated_files WHERE tree_id = ? LIMIT 1"
-    return database.execute(query, (tree_id(database, tree),)).fetchone() is not None
+    found = read_setting(database, f"{_LOOKED_THROUGH}{tree.name}")
+    return (found or read_value(database, query, (tree_id(database, tree),), int)) is not None
+
+
+def note_looked_through(store: Store, tree: ArtifactTree) -> None:
+    """Write down that the code of a tree was looked through, where no file of code says so."""
+    if not is_looked_through(store.primary, tree):
+        with store.write() as change:
+            put_setting(change.connection, f"{_LOOKED_THROUGH}{tree.name}", "true")
 
 
 def _remove_document(change: Change, number: int) -> None:

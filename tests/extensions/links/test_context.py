@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -195,11 +196,14 @@ def test_an_edit_is_seen_by_the_next_call(store: Store, tmp_path: Path) -> None:
     assert tree_of(store).name == "."
 
 
+@pytest.mark.parametrize("has_code", [True, False])
 def test_a_context_before_any_look_at_the_code_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, has_code: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
     copy_fixture(tmp_path)
+    if not has_code:
+        rmtree(tmp_path / "src")
     make_store(tmp_path).close()
     said: list[str] = []
     for words in (("context", "TASK-042"), ("index", "--quiet"), ("context", "TASK-042")):
