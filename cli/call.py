@@ -13,7 +13,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
     from ctxrank.cli.declare import Command
-    from ctxrank.indexer.store.connection import Page, Row
+    from ctxrank.indexer.store.connection import Row
     from ctxrank.indexer.store.store import Store
 
 DURABLE = "durable"  # an option of commands that write, which their actions do not see
@@ -113,9 +113,10 @@ class Reply(NamedTuple):
 
 
 def list_reply(
-    page: "Page[Row]",
+    call: Call,
+    page: "Sequence[Row]",
     key: str,
-    lines: Iterable[str],
+    shown: "Callable[[Call, Row], str | Iterable[str]]",
     nothing: str = "",
     absent: tuple[str, ...] = (),
     record: "Callable[[Row], object] | None" = None,
@@ -123,18 +124,20 @@ def list_reply(
 ) -> Reply:
     """The reply of a command that lists; 1 where there is nothing, which `absent` says, `nothing` in text alone.
 
-    `record` makes what becomes JSON of a row, if that is not the row itself; `more` are further fields.
+    `shown` makes the line or lines of a row; `record` what becomes JSON of it, if that is not the row itself; `more`
+    are further fields. A page may have been cut by a limit, any other sequence is all.
     """
-    cut = f"{len(page)} of {page.total}; -n shows more at once."
+    total: int = getattr(page, "total", len(page))
+    cut = f"{len(page)} of {total}; -n shows more at once."
     return Reply(
         lambda: {
-            "total": page.total, "has_more": page.has_more, **more,
+            "total": total, "has_more": total > len(page), **more,
             key: list(page) if record is None else list(map(record, page)),
         },
-        lines,
+        (line for row in page for said in (shown(call, row),) for line in ([said] if isinstance(said, str) else said)),
         outcome="matched" if page else "no_match",
         exit_code=0 if page else 1,
-        text_notes=(cut,) if page.has_more else () if page or not nothing else (nothing,),
+        text_notes=(cut,) if total > len(page) else () if page or not nothing else (nothing,),
         notes=() if page else absent,
     )  # fmt: skip
 
@@ -184,9 +187,19 @@ def run_command(command: "Command", call: Call, values: Mapping[str, object]) ->
 
 
 def act(command: "Command", call: Call, values: Mapping[str, object]) -> Reply:
-    """What a command's action replies; with --durable when the team's log has acknowledged what it wrote."""
+    """What a command's action replies; with --durable when the team's log has acknowledged what it wrote.
+
+    An action that takes a `store` is given that of the call, open.
+    """
     action = cast("Callable[..., Reply]", imported(command.action, command.name))
     given = {name: value for name, value in values.items() if name != DURABLE}
+
+    def replied() -> Reply:
+        if "store" not in action.__annotations__:
+            return action(call, **given)
+        with call.open() as store:
+            return action(call, store, **given)
+
     if values.get(DURABLE):
         from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
         from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off, refused  # noqa: PLC0415  as above
@@ -194,9 +207,9 @@ def act(command: "Command", call: Call, values: Mapping[str, object]) -> Reply:
         if is_off("team", ALL_EXTENSIONS):
             refused()
         durably = cast("Callable[[Call, Callable[[], Reply]], Reply]", sharing("--durable").durably)
-        reply = durably(call, lambda: action(call, **given))
+        reply = durably(call, replied)
     else:
-        reply = action(call, **given)
+        reply = replied()
     payload = reply.payload
     if payload is None:
         return reply

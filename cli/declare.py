@@ -92,7 +92,9 @@ class Extended(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command: its action, `module:function`, gets a Call and the parameters by name, and returns a Reply."""
+    """A command: its action, `module:function`, gets a Call, the open store where it has a parameter `store`, and the
+    command's own by name, and returns a Reply.
+    """
 
     name: str
     action: str

@@ -16,6 +16,7 @@ from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import ASSEMBLY, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.related import Related, read_related
 from ctxrank.indexer.store.ids import PACKAGE, local_ref, public_id, whose, without_origin
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable
 from ctxrank.ranking.context.section import Why
 from ctxrank.ranking.context.why import why as ask_receipt
@@ -23,20 +24,19 @@ from ctxrank.ranking.context.why import why as ask_receipt
 _ARTIFACT_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9]+)+")
 
 
-def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
+def show(call: Call, store: Store, document: str, depth: str, is_related: bool) -> Reply:
     """Read one document, and what surrounds it if asked for."""
     kind, _, name = document.partition(":")
     if kind == "session" and name:
-        return show_session(call, name, is_related)
+        return show_session(call, store, name, is_related)
     if kind == "receipt" and (number := whole_number(name)) is not None:
-        return show_receipt(call, number)
-    with call.open() as store:
-        ref = local_ref(store.primary, document)
-        found = read_document(store, ref, with_passages=depth == "full")
-        related = read_related(store.primary, ref) if is_related else None
-        told_by = whose(store.primary, ref.number)
-        if ref.kind == PACKAGE:
-            note_use(store, (ref.number,))
+        return show_receipt(call, store, number)
+    ref = local_ref(store.primary, document)
+    found = read_document(store, ref, with_passages=depth == "full")
+    related = read_related(store.primary, ref) if is_related else None
+    told_by = whose(store.primary, ref.number)
+    if ref.kind == PACKAGE:
+        note_use(store, (ref.number,))
     passages = [Extended(one, {"text": one.body}) for one in found.passages]
     more = {"body": None if depth == "meta" else found.document.body, "passages": passages if depth == "full" else None}
     shown_fields = Extended(found.document, {**found._asdict(), **more})
@@ -77,17 +77,16 @@ def _document_lines(call: Call, found: ShownDocument, depth: str, told_by: str) 
         yield printable(passage.body).rstrip("\n")
 
 
-def why(call: Call, document: str, receipt_id: int | None, task: str | None, **options: Any) -> Reply:
+def why(call: Call, store: Store, document: str, receipt_id: int | None, task: str | None, **options: Any) -> Reply:
     """Ask the newest receipt that fits."""
-    with call.open() as store:
-        bare = without_origin(store.primary, document.strip())
-        # An artifact of .contextia/ is asked for by its own id, or by ours.
-        linked = task is not None or bare.startswith("linked:") or bool(_ARTIFACT_ID.fullmatch(bare))
-        if receipt_id is not None:
-            receipt = get_receipt(store.primary, receipt_id)
-        else:
-            receipt = _newest(list_receipts(store.primary, **options), task, is_linked=linked)
-        answer = ask_receipt(store, bare if linked else local_ref(store.primary, document), receipt)
+    bare = without_origin(store.primary, document.strip())
+    # An artifact of .contextia/ is asked for by its own id, or by ours.
+    linked = task is not None or bare.startswith("linked:") or bool(_ARTIFACT_ID.fullmatch(bare))
+    if receipt_id is not None:
+        receipt = get_receipt(store.primary, receipt_id)
+    else:
+        receipt = _newest(list_receipts(store.primary, **options), task, is_linked=linked)
+    answer = ask_receipt(store, bare if linked else local_ref(store.primary, document), receipt)
     return Reply(lambda: Extended(answer, {"receipt": receipt.id}), _why_lines(answer, receipt))
 
 

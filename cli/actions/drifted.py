@@ -7,49 +7,50 @@ from ctxrank.cli.declare import Extended
 from ctxrank.indexer.records.anchor_passes import differences
 from ctxrank.indexer.records.anchors import CHANGED, GONE, Anchor, DriftedFinding, anchors_of, drifted_findings
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.out_of_date import files_out_of_date
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import listed, one_line, printable
 from ctxrank.ranking.context.assembly.code_state import phrase
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 _NAMED_FILES = 5
+_Row = tuple[DriftedFinding, list[Anchor], dict[int, str]]  # what differs, by the anchor
 
 
-def drifted(call: Call, document: str | None) -> Reply:
+def drifted(call: Call, store: Store, document: str | None) -> Reply:
     """Read what wants a look, the newest change first; 1 for nothing."""
-    with call.open() as store:
-        wanted = None if document is None else document_id(store.primary, local_ref(store.primary, document))
-        found, mode = drifted_findings(store, wanted), load_config(store).redaction_mode
-        rulesets = {one.document_id: one.ruleset for one in found}
-        anchors = [
-            one._replace(name=cleaned(one.name, rulesets[one.document_id], mode))
-            for one in anchors_of(store.primary, rulesets)
-        ]
-        if wanted is None:
-            anchors = [one for one in anchors if one.state in (CHANGED, GONE)]
-        differing = differences(store, anchors, mode)
-        touched = listed([file.path for file in files_out_of_date(store)], _NAMED_FILES)
+    wanted = None if document is None else document_id(store.primary, local_ref(store.primary, document))
+    found, mode = drifted_findings(store, wanted), load_config(store).redaction_mode
+    rulesets = {one.document_id: one.ruleset for one in found}
+    anchors = [
+        one._replace(name=cleaned(one.name, rulesets[one.document_id], mode))
+        for one in anchors_of(store.primary, rulesets)
+    ]
+    if wanted is None:
+        anchors = [one for one in anchors if one.state in (CHANGED, GONE)]
+    differing = differences(store, anchors, mode)
+    touched = listed([file.path for file in files_out_of_date(store)], _NAMED_FILES)
     of_each: dict[int, list[Anchor]] = {one.document_id: [] for one in found}
     for anchor in anchors:
         of_each[anchor.document_id].append(anchor)
     rows = [(one, of_each[one.document_id], differing) for one in found]
-    lines = (line for row in rows for line in _lines(call, *row))
-    nothing = f"nothing of {document} is followed: it is superseded, or names nothing that is here."
-    nothing = "nothing has drifted." if document is None else nothing
-    reply = list_reply(Page(rows, len(rows)), "drifted", lines, nothing, record=_as_record)
+    nothing = "nothing has drifted."
+    if document is not None:
+        nothing = f"nothing of {document} is followed: it is superseded, or names nothing that is here."
+    reply = list_reply(call, rows, "drifted", _lines, nothing, record=_as_record)
     note = f"changed since the last 'ctxrank index', which looks at them: {touched}."
     return reply._replace(text_notes=(*reply.text_notes, note)) if touched else reply
 
 
-def _as_record(row: tuple[DriftedFinding, list[Anchor], dict[int, str]]) -> Extended:
+def _as_record(row: _Row) -> Extended:
     finding, anchors, differing = row
     return Extended(finding, {"anchors": [Extended(one, {"difference": differing.get(one.id, "")}) for one in anchors]})
 
 
-def _lines(call: Call, finding: DriftedFinding, anchors: list[Anchor], differing: dict[int, str]) -> Iterator[str]:
+def _lines(call: Call, row: _Row) -> Iterator[str]:
+    finding, anchors, differing = row
     yield call.bold(f"{finding.id} {one_line(finding.title)}")
     for anchor in anchors:
         yield f"   {one_line(phrase(anchor))}"

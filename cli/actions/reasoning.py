@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group
 from ctxrank.cli.call import Call, Reply, list_reply
@@ -33,64 +34,54 @@ _KIND = "reasoning"
 _WHOLE_SESSION = "(whole session)"
 
 
-def save(call: Call, text: str | None, content: str | None, content_file: str | None, **options: Any) -> Reply:
+def save(call: Call, store: Store, text: str | None, content: str | None, **options: Any) -> Reply:
     """Save one entry."""
-    given = given_text(call.note, text, content_file, content)
+    given = given_text(call.note, text, options.pop("content_file"), content)
     refs = json.dumps([reference for reference in options.pop("references") if reference.strip()])
     create_session: bool = options.pop("create_session")
     new = NewReasoning(content=given, references=refs, **options)
-    with call.open() as store:
-        saved = save_reasoning(store, new, create_session=create_session)
+    saved = save_reasoning(store, new, create_session=create_session)
     line = f"Saved {public_id(_KIND, saved.id)} ({saved.phase} by {saved.agent})"
     return Reply(lambda: saved, [line], notes=saved.notes)
 
 
-def get(
-    call: Call,
-    session: str,
-    group: str | None,
-    agent: str | None,
-    phase: str | None,
-    limit: int,
-    format_: str,
-    is_full: bool,
-) -> Reply:
+def get(call: Call, store: Store, session: str, format_: str, is_full: bool, **options: Any) -> Reply:
     """Read a page of entries, the newest first."""
-    with call.open() as store:
-        team = load_config(store).team
-        agent = None if agent is None else fold_agent(agent, team)
-        phase = None if phase is None else normalise_phase(phase)
-        found = _entries(call, store, session, group, agent=agent, phase=phase, limit=limit)
-    lines: Iterator[str] = (line for entry in found for line in _entry_lines(call, entry, is_full=is_full))
-    if format_ == "markdown":
-        lines = _timeline_lines(session, found, is_full=True)
+    agent, phase, team = options.pop("agent"), options.pop("phase"), load_config(store).team
+    agent = None if agent is None else fold_agent(agent, team)
+    phase = None if phase is None else normalise_phase(phase)
+    found = _entries(call, store, session, agent=agent, phase=phase, **options)
     absent = ("no reasoning.", *_unknown_agent(agent, team))
-    return list_reply(found, _KIND, lines, absent=absent, record=_with_references)
+    reply = _reply(call, found, absent, is_full=is_full)
+    return reply._replace(lines=_timeline_lines(session, found, is_full=True)) if format_ == "markdown" else reply
 
 
-def timeline(call: Call, session: str, group: str | None, is_full: bool) -> Reply:
+def timeline(call: Call, store: Store, session: str, group: str | None, is_full: bool) -> Reply:
     """Read all entries, the oldest first."""
-    with call.open() as store:
-        found = _entries(call, store, session, group, oldest_first=True)
+    found = _entries(call, store, session, group=group, oldest_first=True)
     lines = _timeline_lines(session, found, is_full=is_full) if found else ()
-    return list_reply(found, _KIND, lines, absent=("no reasoning.",), record=_with_references)
+    return _reply(call, found, ("no reasoning.",))._replace(lines=lines)
 
 
-def _entries(call: Call, store: Store, session: str, group: str | None, **wanted: Any) -> Page[ReasoningEntry]:
+def _entries(call: Call, store: Store, session: str, **wanted: Any) -> Page[ReasoningEntry]:
     owner = find_session(store.primary, session)
-    found = list_reasoning(store.primary, session, group=group, **wanted)
+    found = list_reasoning(store.primary, session, **wanted)
     if not found:
-        note_unknown_group(call, store, owner, group)
+        note_unknown_group(call, store, owner, wanted["group"])
     return cleaned_page(store, _KIND, found)
 
 
-def check(call: Call, session: str, group: str | None, agent: str) -> Reply:
+def _reply(call: Call, found: Page[ReasoningEntry], absent: tuple[str, ...], *, is_full: bool = True) -> Reply:
+    shown = partial(_entry_lines, is_full=is_full)
+    return list_reply(call, found, _KIND, shown, absent=absent, record=_with_references)
+
+
+def check(call: Call, store: Store, session: str, group: str | None, agent: str) -> Reply:
     """Compare the phases that are saved with the mandatory ones."""
-    with call.open() as store:
-        owner, team = find_session(store.primary, session), load_config(store).team
-        agent = fold_agent(agent, team)
-        result = check_phases(store.primary, session, group, agent)
-        note_unknown_group(call, store, owner, group)
+    owner, team = find_session(store.primary, session), load_config(store).team
+    agent = fold_agent(agent, team)
+    result = check_phases(store.primary, session, group, agent)
+    note_unknown_group(call, store, owner, group)
     saved = ", ".join(result.all_documented)
     notes = [f"save it with: {_save_call(session, group, agent, phase)}" for phase in result.missing]
     return Reply(
@@ -104,16 +95,16 @@ def check(call: Call, session: str, group: str | None, agent: str) -> Reply:
     )
 
 
-def handoffs(call: Call, session: str, limit: int) -> Reply:
+def handoffs(call: Call, store: Store, session: str, limit: int) -> Reply:
     """Read a page of the hand-offs, the newest first."""
-    with call.open() as store:
-        find_session(store.primary, session)
-        wanted = {"session": session, "subtype": REASONING_HANDOFF}
-        found = list_where(store.primary, "events", StoredEvent, wanted, limit=limit)
-    lines = (_handoff_line(call, event) for event in found)
-    return list_reply(
-        found, "handoffs", lines, absent=("no hand-offs.",), record=lambda event: Extended(event, _handoff(event))
-    )
+    find_session(store.primary, session)
+    wanted = {"session": session, "subtype": REASONING_HANDOFF}
+    found = list_where(store.primary, "events", StoredEvent, wanted, limit=limit)
+    return list_reply(call, found, "handoffs", _handoff_line, absent=("no hand-offs.",), record=_with_handoff)
+
+
+def _with_handoff(event: StoredEvent) -> Extended:
+    return Extended(event, _handoff(event))
 
 
 def _unknown_agent(agent: str | None, team: Team) -> tuple[str, ...]:

@@ -11,40 +11,37 @@ from ctxrank.indexer.records.injections import StoredInjection, list_injections
 from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry, get_receipt, list_receipts
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.replay import Difference, difference, replay_receipt
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 
 def list_(
-    call: Call, session: str | None, group: str | None, agent: str | None, limit: int, of_hooks: bool = False
+    call: Call, store: Store, session: str | None, limit: int, of_hooks: bool = False, **options: str | None
 ) -> Reply:
     """Read a page of receipts, the newest first, or of what hooks have injected."""
     if of_hooks:
-        if group is not None or agent is not None:
+        if any(options.values()):
             raise UsageError("--hook goes with --session alone.", "Leave --group and --agent out.")
-        return injections(call, session, limit)
-    with call.open() as store:
-        if session is not None:
-            find_session(store.primary, session)
-        found = list_receipts(store.primary, session=session, group=group, agent=agent, limit=limit)
-    return list_reply(found, "receipts", (_receipt_line(call, receipt) for receipt in found), "no receipts.")
+        return injections(call, store, session, limit)
+    if session is not None:
+        find_session(store.primary, session)
+    found = list_receipts(store.primary, session=session, limit=limit, **options)
+    return list_reply(call, found, "receipts", _receipt_line, "no receipts.")
 
 
-def injections(call: Call, session: str | None, limit: int) -> Reply:
+def injections(call: Call, store: Store, session: str | None, limit: int) -> Reply:
     """Read a page of what hooks put before a model, the newest first."""
-    with call.open() as store:
-        if session is not None:
-            find_session(store.primary, session)
-        found = list_injections(store.primary, session, limit)
-    lines = (_injection_line(call, one) for one in found)
-    return list_reply(
-        found,
-        "injections",
-        lines,
-        "no hook has put anything before a model here.",
-        record=lambda one: Extended(one, {**one.injection._asdict(), "documents": one.injection.ids}),
-    )
+    if session is not None:
+        find_session(store.primary, session)
+    found = list_injections(store.primary, session, limit)
+    nothing = "no hook has put anything before a model here."
+    return list_reply(call, found, "injections", _injection_line, nothing, record=_injection_json)
+
+
+def _injection_json(one: StoredInjection) -> Extended:
+    return Extended(one, {**one.injection._asdict(), "documents": one.injection.ids})
 
 
 def _injection_line(call: Call, one: StoredInjection) -> str:
@@ -54,10 +51,9 @@ def _injection_line(call: Call, one: StoredInjection) -> str:
     return f"{call.bold(one_line(event))} {facts(where, f'{tokens} tokens', format_us(one.created_at), what)}"
 
 
-def show(call: Call, receipt_id: int) -> Reply:
+def show(call: Call, store: Store, receipt_id: int) -> Reply:
     """Read one receipt."""
-    with call.open() as store:
-        receipt, mode = get_receipt(store.primary, receipt_id), load_config(store).redaction_mode
+    receipt, mode = get_receipt(store.primary, receipt_id), load_config(store).redaction_mode
     # What somebody wrote, perhaps under older redaction rules.
     said = {name: cleaned_task(receipt.inputs[name], mode) for name in ("task", "failure") if name in receipt.inputs}
     receipt = receipt._replace(inputs={**receipt.inputs, **said})
@@ -67,10 +63,9 @@ def show(call: Call, receipt_id: int) -> Reply:
     )
 
 
-def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
+def replay(call: Call, store: Store, receipt_id: int, is_text: bool) -> Reply:
     """Make an assembly again; 1 where other bytes come out."""
-    with call.open() as store:
-        result = replay_receipt(store, get_receipt(store.primary, receipt_id))
+    result = replay_receipt(store, get_receipt(store.primary, receipt_id))
     lines = [f"receipt {receipt_id}: {'the same bytes' if result.is_same else 'other bytes, because'}"]
     lines += [f"   {one_line(change)}" for change in result.changes]
     return Reply(
@@ -81,10 +76,9 @@ def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
     )
 
 
-def diff(call: Call, one: int, other: int) -> Reply:
+def diff(call: Call, store: Store, one: int, other: int) -> Reply:
     """Compare two receipts; 1 where nothing differs."""
-    with call.open() as store:
-        found = difference(get_receipt(store.primary, one), get_receipt(store.primary, other))
+    found = difference(get_receipt(store.primary, one), get_receipt(store.primary, other))
     return Reply(
         lambda: found,
         _difference_lines(found),

@@ -14,6 +14,7 @@ from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.redaction.engine import redact, secret_values
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, shell_word, shorten
 
 _TITLE_CHARS = 80
@@ -30,32 +31,31 @@ _TYPES = (
 
 
 def save(
-    call: Call, finding: str | None, session: str | None, type_: str | None, summary: str | None, **options: Any
+    call: Call, store: Store, finding: str | None, session: str | None, summary: str | None, **options: Any
 ) -> Reply:
     """Save a finding. Raises UsageError for an argument that is neither a file nor a text."""
     is_file = finding is not None and finding != "-" and os.path.isfile(finding)
     text = "" if is_file else given_text(call.note, _text(or_piped(finding)))
-    with call.open() as store:
-        path, mode = "-", load_config(store).redaction_mode
-        if is_file:
-            root = store.location.root
-            path = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), finding or ""), os.path.realpath(root))
-            if path.split(os.sep)[0] == os.pardir:
-                raise UsageError(
-                    f"{finding} is outside the root {root}.",
-                    f"Save its text: ctxrank save < {shell_word(finding or '')}",
-                )
-            read = read_text_file(root, contained_path(root, path))
-            text = read.text if isinstance(read, FileText) else ""
-        # Guessed from what is clean already: a secret that a summary cuts in two would not be known any more.
-        heading, sentence = guessed(redact(text, mode).text)
-        said = redact(summary, mode, secret_values(text, mode)).text if summary else sentence or heading or path
-        new = NewPackage(
-            session or session_of_today(store.primary), options["group"], type_ or type_of(heading, sentence), path,
-            options["agent"], said, options["priority"] or "",
-            title="" if is_file else shorten(heading or said, _TITLE_CHARS),
-        )  # fmt: skip
-        saved = save_package(store, new, text=None if is_file else text, create_session=True, needs_file=True)
+    path, mode = "-", load_config(store).redaction_mode
+    if is_file:
+        root = store.location.root
+        path = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), finding or ""), os.path.realpath(root))
+        if path.split(os.sep)[0] == os.pardir:
+            raise UsageError(
+                f"{finding} is outside the root {root}.",
+                f"Save its text: ctxrank save < {shell_word(finding or '')}",
+            )
+        read = read_text_file(root, contained_path(root, path))
+        text = read.text if isinstance(read, FileText) else ""
+    # Guessed from what is clean already: a secret that a summary cuts in two would not be known any more.
+    heading, sentence = guessed(redact(text, mode).text)
+    said = redact(summary, mode, secret_values(text, mode)).text if summary else sentence or heading or path
+    new = NewPackage(
+        session or session_of_today(store.primary), options["group"], options["type_"] or type_of(heading, sentence),
+        path, options["agent"], said, options["priority"] or "",
+        title="" if is_file else shorten(heading or said, _TITLE_CHARS),
+    )  # fmt: skip
+    saved = save_package(store, new, text=None if is_file else text, create_session=True, needs_file=True)
     about = {"session_id": new.session, "group_id": new.group, "type": new.type, "summary": said}
     return saved_reply(saved, about, [f"   {new.type} of {one_line(new.session)}: {one_line(said)}"])
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.store.team_log import TeamState
 
 
-def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **options: Any) -> Reply:
+def search(call: Call, store: Store, query: tuple[str, ...], format_: str, fresh: bool, **options: Any) -> Reply:
     """Search the store, after indexing what has changed if asked to; 1 where nothing is found."""
     plain, syntax, now = options["plain"], options["syntax"], now_us()
     if plain and syntax:
@@ -48,22 +48,21 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
         is_by_passage=options["passages"], is_plain=plain or (is_stdin and not syntax), is_syntax=syntax,
         has_facets=options["facets"], is_folded=not options["is_unfolded"],
     )  # fmt: skip
-    with call.open() as store:
-        config = load_config(store)
-        if fresh:
-            from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date  # noqa: PLC0415  a query indexes no files
-            from ctxrank.cli.output.progress import progress_bar  # noqa: PLC0415  as above
+    config = load_config(store)
+    if fresh:
+        from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date  # noqa: PLC0415  a query indexes no files
+        from ctxrank.cli.output.progress import progress_bar  # noqa: PLC0415  as above
 
-            with progress_bar("indexing", call) as advance:
-                bring_up_to_date(store, progress=advance)
-            if config.team_log is not None:
-                _sharing().make_fresh(call, store)
-                config = load_config(store)
-        result = search_store(store, request, config)
-        out_of_date = _out_of_date(store, result)
-        root = store.location.root
-        for note in (*config.notes, *result.notes):
-            call.note(note)
+        with progress_bar("indexing", call) as advance:
+            bring_up_to_date(store, progress=advance)
+        if config.team_log is not None:
+            _sharing().make_fresh(call, store)
+            config = load_config(store)
+    result = search_store(store, request, config)
+    out_of_date = _out_of_date(store, result)
+    root = store.location.root
+    for note in (*config.notes, *result.notes):
+        call.note(note)
     team = config.team_log
     # How many matched that are neither hits nor folded under one.
     hidden = result.total - sum(1 + len(hit.folded) for hit in result.hits)

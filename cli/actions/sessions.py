@@ -18,39 +18,37 @@ from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import local_ref
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 _TITLE_CHARS = 200  # of a record in a session's list
 
 
-def create_session(call: Call, name: str, project: str, mode: str, requirements: str, branch: str) -> Reply:
+def create_session(call: Call, store: Store, name: str, project: str, mode: str, **said: str) -> Reply:
     """Make a session; it keeps the project's skills configuration as it is now."""
-    with call.open() as store:
-        skills, trouble = project_skills(store.location.root)
-        try:
-            config = load_config(store)
-        except CtxrankError:
-            if not trouble:
-                raise
-            # The file also says how much to redact; unread, it may have said everything.
-            config = store.last_config = Config(redaction_mode=RedactionMode.BOTH)
-        rules = config.redaction_mode
-        if trouble:
-            call.note(f"no skills are seeded: {trouble}")
-        text, branch = redact(requirements, rules).text, redact(branch, rules).text
-        with store.write() as change:
-            seed(change, skills, config.team, call.note)
-            session_id = records.create_session(change, NewSession(name, project, mode, "active", text, branch))
+    skills, trouble = project_skills(store.location.root)
+    try:
+        config = load_config(store)
+    except CtxrankError:
+        if not trouble:
+            raise
+        # The file also says how much to redact; unread, it may have said everything.
+        config = store.last_config = Config(redaction_mode=RedactionMode.BOTH)
+    rules = config.redaction_mode
+    if trouble:
+        call.note(f"no skills are seeded: {trouble}")
+    text, branch = (redact(said[one], rules).text for one in ("requirements", "branch"))
+    with store.write() as change:
+        seed(change, skills, config.team, call.note)
+        session_id = records.create_session(change, NewSession(name, project, mode, "active", text, branch))
     return Reply(lambda: {"id": session_id, "session_id": name, "project": project}, [f"Made session {one_line(name)}"])
 
 
-def list_sessions(call: Call, limit: int) -> Reply:
+def list_sessions(call: Call, store: Store, limit: int) -> Reply:
     """Read a page of sessions."""
-    with call.open() as store:
-        found = records.list_sessions(store.primary, limit)
-    lines = (_session_line(call, session) for session in found)
-    return list_reply(found, "sessions", lines, "no sessions. 'ctxrank session create NAME' makes one.")
+    nothing = "no sessions. 'ctxrank session create NAME' makes one."
+    return list_reply(call, records.list_sessions(store.primary, limit), "sessions", _session_line, nothing)
 
 
 def _session_line(call: Call, session: Session) -> str:
@@ -60,18 +58,15 @@ def _session_line(call: Call, session: Session) -> str:
     return " · ".join((call.bold(first), *others, about))
 
 
-def show_session(call: Call, name: str, with_records: bool) -> Reply:
+def show_session(call: Call, store: Store, name: str, with_records: bool) -> Reply:
     """Read one session and count what it holds."""
-    with call.open() as store:
-        session = find_session(store.primary, name)
-        groups = list(records.list_groups(store.primary, session.id))
-        query = (
-            "SELECT kind, count(*) FROM documents WHERE session_id = ? AND session_id > 0 GROUP BY kind ORDER BY kind"
-        )
-        counts = read_map(store.primary, query, (session.id,), str, int)
-        found = session_records(store.primary, session.id) if with_records else []
-        came_of = read_conversation(store.primary, session.id) if session.title else None
-        mode = load_config(store).redaction_mode
+    session = find_session(store.primary, name)
+    groups = list(records.list_groups(store.primary, session.id))
+    query = "SELECT kind, count(*) FROM documents WHERE session_id = ? AND session_id > 0 GROUP BY kind ORDER BY kind"
+    counts = read_map(store.primary, query, (session.id,), str, int)
+    found = session_records(store.primary, session.id) if with_records else []
+    came_of = read_conversation(store.primary, session.id) if session.title else None
+    mode = load_config(store).redaction_mode
     found = [one._replace(title=one_line(cleaned_task(one.title, mode))[:_TITLE_CHARS]) for one in found]
     if came_of is not None:
         came_of = came_of._replace(
@@ -124,12 +119,11 @@ def _session_lines(call: Call, session: Session, groups: list[TaskGroup], counts
     yield f"   holds: {one_line(', '.join(f'{count} {kind}' for kind, count in counts.items())) or 'nothing'}"
 
 
-def end_session(call: Call, name: str, status: str) -> Reply:
+def end_session(call: Call, store: Store, name: str, status: str) -> Reply:
     """Say that a session is over."""
-    with call.open() as store:
-        with store.write() as change:
-            before = records.end_session(change, name, status.strip().lower())
-        session = find_session(store.primary, name)
+    with store.write() as change:
+        before = records.end_session(change, name, status.strip().lower())
+    session = find_session(store.primary, name)
     done = f"is {session.status}" if before.status != session.status else f"was {session.status} before"
     return Reply(
         lambda: Extended(session, {"before": before.status}),
@@ -138,24 +132,22 @@ def end_session(call: Call, name: str, status: str) -> Reply:
 
 
 def create_group(
-    call: Call, name: str, session: str, title: str, references: tuple[str, ...], create_session: bool, status: str
+    call: Call, store: Store, name: str, session: str, references: tuple[str, ...], create_session: bool, **said: str
 ) -> Reply:
     """Make a group."""
-    with call.open() as store:
-        numbers = [get_package(store.primary, local_ref(store.primary, one).number).id for one in references]
-        text = redact(title, load_config(store).redaction_mode).text
-        with store.write() as change:
-            owner = records.require_session(change, session, create=create_session)
-            said = {"title": text, "status": status, "context_references": id_list(numbers)}
-            id_ = records.create_group(change, owner.id, name, **said)
+    numbers = [get_package(store.primary, local_ref(store.primary, one).number).id for one in references]
+    said["title"] = redact(said["title"], load_config(store).redaction_mode).text
+    with store.write() as change:
+        owner = records.require_session(change, session, create=create_session)
+        id_ = records.create_group(change, owner.id, name, context_references=id_list(numbers), **said)
     made = {"id": id_, "session_id": session, "group_id": name}
     return Reply(lambda: made, [f"Made group {one_line(name)} in {one_line(session)}"])
 
 
-def set_status(call: Call, name: str, status: str, session: str) -> Reply:
+def set_status(call: Call, store: Store, name: str, status: str, session: str) -> Reply:
     """Say how far a group is."""
     wanted = status.strip().lower()
-    with call.open() as store, store.write() as change:
+    with store.write() as change:
         before = records.set_group_status(change, session, name, wanted)
     return Reply(
         lambda: {"session_id": session, "group_id": name, "status": wanted, "before": before.status},
@@ -163,9 +155,11 @@ def set_status(call: Call, name: str, status: str, session: str) -> Reply:
     )
 
 
-def list_groups(call: Call, session: str) -> Reply:
+def list_groups(call: Call, store: Store, session: str) -> Reply:
     """Read the groups of a session."""
-    with call.open() as store:
-        found = records.list_groups(store.primary, find_session(store.primary, session).id)
-    lines = (f"{call.bold(one_line(group.name))} · {facts(group.status, group.title)}" for group in found)
-    return list_reply(found, "groups", lines, "no groups.", session_id=session)
+    found = records.list_groups(store.primary, find_session(store.primary, session).id)
+    return list_reply(call, found, "groups", _group_line, "no groups.", session_id=session)
+
+
+def _group_line(call: Call, group: TaskGroup) -> str:
+    return f"{call.bold(one_line(group.name))} · {facts(group.status, group.title)}"

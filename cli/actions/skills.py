@@ -36,23 +36,22 @@ from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, shorten, shown_json
+from ctxrank.ranking.context.assembly.skills import Suggestion, suggest_skills
 from ctxrank.ranking.context.assembly.skills import checklist as checklist_of
-from ctxrank.ranking.context.assembly.skills import suggest_skills
 
 _PREVIEW_CHARS = 160
 
 
-def seed(call: Call, file: str | None, session: str | None) -> Reply:
+def seed(call: Call, store: Store, file: str | None, session: str | None) -> Reply:
     """Take over a skills configuration."""
-    with call.open() as store:
-        path = os.path.join(store.location.root, SKILLS_CONFIG_PATH) if file is None else file
-        if not os.path.exists(path):
-            raise UsageError(f"There is no file {path}.", "Give the skills configuration: ctxrank skill seed FILE.")
-        value, _ = read_config_file(path, within=store.location.root if file is None else None)
-        session_id = None if session is None else find_session(store.primary, session).id
-        team = load_config(store).team
-        with store.write() as change:
-            seeded = seed_skills(change, value, team=team, session_id=session_id)
+    path = os.path.join(store.location.root, SKILLS_CONFIG_PATH) if file is None else file
+    if not os.path.exists(path):
+        raise UsageError(f"There is no file {path}.", "Give the skills configuration: ctxrank skill seed FILE.")
+    value, _ = read_config_file(path, within=store.location.root if file is None else None)
+    session_id = None if session is None else find_session(store.primary, session).id
+    team = load_config(store).team
+    with store.write() as change:
+        seeded = seed_skills(change, value, team=team, session_id=session_id)
     whom = f"session {one_line(session)}" if session else "sessions made from now on"
     levels = f"{seeded.skills} skill level{'' if seeded.skills == 1 else 's'}"
     return Reply(
@@ -62,15 +61,14 @@ def seed(call: Call, file: str | None, session: str | None) -> Reply:
     )
 
 
-def checklist(call: Call, agent: str, session: str | None, testing_mode: str) -> Reply:
+def checklist(call: Call, store: Store, agent: str, session: str | None, testing_mode: str) -> Reply:
     """Make the section of an agent's block that names its skills."""
-    with call.open() as store:
-        owner, agent, team = _asked(store, session, agent)
-        levels = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=testing_mode)
-        text = checklist_of(levels, team.like(agent))
-        note = f"{agent} gets no checklist: it passes work on."
-        if not (levels.mandatory or levels.optional):
-            note = _why_empty(store, agent, team, owner, "mandatory or optional")
+    owner, agent, team = _asked(store, session, agent)
+    levels = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=testing_mode)
+    text = checklist_of(levels, team.like(agent))
+    note = f"{agent} gets no checklist: it passes work on."
+    if not (levels.mandatory or levels.optional):
+        note = _why_empty(store, agent, team, owner, "mandatory or optional")
     return Reply(
         lambda: Extended(levels, {"agent": agent, "text": text}),
         [text] if text else [],
@@ -81,20 +79,20 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
 
 
 def evidence(
-    call: Call, session: str, agent: str, since: str, testing_mode: str, skills: tuple[str, ...], **options: Any
+    call: Call, store: Store, session: str, agent: str, since: str, skills: tuple[str, ...], **options: Any
 ) -> Reply:
     """Compare what an agent's skills reported with what it must invoke."""
     now = now_us()
     since_us = parse_time(since, now=now) // SECOND_US * SECOND_US
     if since_us >= now:
         raise UsageError(f"--since {since} is not in the past.", "Give an age such as 30m, or an earlier time.")
-    with call.open() as store:
-        owner = find_session(store.primary, session)
-        _, agent, team = _asked(store, None, agent)
-        mandatory = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=testing_mode).mandatory
-        checked = check_evidence(store.primary, owner, agent, skills or mandatory, since_us=since_us, **options)
-        reason = "" if skills or mandatory else _why_empty(store, agent, team, owner, "mandatory")
-        notes = list(_unknown_skills(store, team, owner, checked.missing)) if skills else []
+    owner = find_session(store.primary, session)
+    _, agent, team = _asked(store, None, agent)
+    levels = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=options.pop("testing_mode"))
+    mandatory = levels.mandatory
+    checked = check_evidence(store.primary, owner, agent, skills or mandatory, since_us=since_us, **options)
+    reason = "" if skills or mandatory else _why_empty(store, agent, team, owner, "mandatory")
+    notes = list(_unknown_skills(store, team, owner, checked.missing)) if skills else []
     minutes = round((now - since_us) / (60 * SECOND_US), 1)
     more = {"agent": agent, "mandatory": mandatory, "recency_window_minutes": minutes, "note": reason or None}
     return Reply(
@@ -116,20 +114,22 @@ def _evidence_lines(agent: str, found: tuple[str, ...], missing: tuple[str, ...]
         yield f"Complete: nothing is {'missing' if found else 'mandatory'}."
 
 
-def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) -> Reply:
+def suggest(call: Call, store: Store, task: tuple[str, ...], agent: str, session: str | None) -> Reply:
     """Choose the optional skills that fit a task."""
     text = given_text(call.note, " ".join(task), max_bytes=MAX_QUERY_BYTES)
     if not text.strip():
         raise UsageError("The task is empty.", "Say in words what the agent is to do.")
-    with call.open() as store:
-        owner, agent, team = _asked(store, session, agent)
-        levels = skill_levels(store.primary, agent, team=team, session=owner)
-        found = suggest_skills(text, levels)
-        absent = f"nothing in the task calls for one of {', '.join(levels.optional)}."
-        if not levels.optional:
-            absent = _why_empty(store, agent, team, owner, "optional")
-    lines = (f"{call.bold(suggestion.skill)}: {suggestion.reason}" for suggestion in found)
-    return list_reply(Page(found, len(found)), "suggestions", lines, absent=(absent,), agent=agent)
+    owner, agent, team = _asked(store, session, agent)
+    levels = skill_levels(store.primary, agent, team=team, session=owner)
+    found = suggest_skills(text, levels)
+    absent = f"nothing in the task calls for one of {', '.join(levels.optional)}."
+    if not levels.optional:
+        absent = _why_empty(store, agent, team, owner, "optional")
+    return list_reply(call, found, "suggestions", _suggestion_line, absent=(absent,), agent=agent)
+
+
+def _suggestion_line(call: Call, suggestion: Suggestion) -> str:
+    return f"{call.bold(suggestion.skill)}: {suggestion.reason}"
 
 
 def _asked(store: Store, session: str | None, agent: str) -> tuple[Session | None, str, Team]:
@@ -157,11 +157,10 @@ def _unknown_skills(store: Store, team: Team, session: Session, missing: tuple[s
             yield f"'{skill}' is not a known skill; known ones are {', '.join(known) or 'none yet'}."
 
 
-def save_output(call: Call, skill: str, output: str | None, session: str, **options: Any) -> Reply:
+def save_output(call: Call, store: Store, skill: str, output: str | None, session: str, **options: Any) -> Reply:
     """Save what a skill reported."""
     text = given_text(call.note, or_piped(output), max_bytes=4 * MAX_OUTPUT_CHARS)  # a character takes up to four bytes
-    with call.open() as store:
-        saved = save_skill_output(store, session, skill, text, **options)
+    saved = save_skill_output(store, session, skill, text, **options)
     return Reply(
         lambda: saved,
         [f"Saved {public_id('skill', saved.id)}, iteration {saved.iteration} of {one_line(saved.skill)}"],
@@ -169,28 +168,28 @@ def save_output(call: Call, skill: str, output: str | None, session: str, **opti
     )
 
 
-def latest(call: Call, skill: str, session: str, **options: Any) -> Reply:
+def latest(call: Call, store: Store, skill: str, session: str, **options: Any) -> Reply:
     """Read the newest output of a skill."""
-    found, reported = _found(call, session, skill, limit=1, **options)
+    found, reported = _found(store, session, skill, limit=1, **options)
     if not found:
         note = f"no output of {skill} that fits. {reported}"
         return Reply(lambda: {"output": None}, outcome="no_match", exit_code=1, notes=(note,))
     return Reply(lambda: _with_output(found[0]), [shown_json(found[0].output)])
 
 
-def outputs(call: Call, skill: str | None, session: str, **options: Any) -> Reply:
+def outputs(call: Call, store: Store, skill: str | None, session: str, **options: Any) -> Reply:
     """Read a page of outputs, the newest first."""
-    found, reported = _found(call, session, skill, **options)
-    lines = (line for entry in found for line in _output_lines(call, entry))
-    return list_reply(found, "outputs", lines, absent=(f"no outputs that fit. {reported}",), record=_with_output)
+    found, reported = _found(store, session, skill, **options)
+    return list_reply(
+        call, found, "outputs", _output_lines, absent=(f"no outputs that fit. {reported}",), record=_with_output
+    )
 
 
-def _found(call: Call, session: str, skill: str | None, **options: Any) -> tuple[Page[StoredSkillOutput], str]:
+def _found(store: Store, session: str, skill: str | None, **options: Any) -> tuple[Page[StoredSkillOutput], str]:
     """A page of outputs, and a sentence on which skills have reported."""
-    with call.open() as store:
-        find_session(store.primary, session)
-        found = cleaned_page(store, "skill", list_skill_outputs(store.primary, session, skill, **options))
-        known = () if found else reported_skills(store.primary, session)
+    find_session(store.primary, session)
+    found = cleaned_page(store, "skill", list_skill_outputs(store.primary, session, skill, **options))
+    known = () if found else reported_skills(store.primary, session)
     said = f"What has reported in {session}: {', '.join(known)}."
     return found, said if known else f"No skill has reported in {session} yet."
 

@@ -18,7 +18,6 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.receipts import Receipt, list_receipts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
@@ -46,14 +45,13 @@ class LinkSuggestion(NamedTuple):
     sightings: tuple[ArtifactSighting, ...]
 
 
-def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least: int) -> Reply:
+def check(call: Call, store: Store, strict: bool, path: str | None, is_suggesting: bool, least: int) -> Reply:
     """Check the artifacts and the annotations; 1 where a finding fails. Or answer one question about the links."""
     if path is not None:
-        return _trace(call, path)
+        return _trace(call, store, path)
     if is_suggesting:
-        return _suggest(call, least)
-    with call.open() as store:
-        report = check_tree(store, require_tree(store.location), load_config(store).redaction_mode)
+        return _suggest(call, store, least)
+    report = check_tree(store, require_tree(store.location), load_config(store).redaction_mode)
     errors, warnings = report.count("error"), report.count("warning")
     is_ok = not (errors or (strict and warnings))
     return Reply(
@@ -85,52 +83,41 @@ def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _trace(call: Call, path: str) -> Reply:
+def _trace(call: Call, store: Store, path: str) -> Reply:
     """Find the artifacts that govern a file; 1 where none does."""
-    with call.open() as store:
-        folder, name = os.path.split(os.path.abspath(path))
-        folder = os.path.realpath(folder)
-        # The nearest tree above the file, which may be a part of a monorepo; out of the project nothing is looked at.
-        tree = require_tree(
-            store.location, folder if is_inside(os.path.realpath(store.location.root), folder) else None
-        )
-        wanted = contained_path(tree.folder, os.path.relpath(os.path.join(folder, name), tree.folder))
-        sync_tree(store, tree, load_config(store).redaction_mode)
-        graph = load_graph(store.primary, tree)
+    folder, name = os.path.split(os.path.abspath(path))
+    folder = os.path.realpath(folder)
+    # The nearest tree above the file, which may be a part of a monorepo; out of the project nothing is looked at.
+    tree = require_tree(store.location, folder if is_inside(os.path.realpath(store.location.root), folder) else None)
+    wanted = contained_path(tree.folder, os.path.relpath(os.path.join(folder, name), tree.folder))
+    sync_tree(store, tree, load_config(store).redaction_mode)
+    graph = load_graph(store.primary, tree)
     text = read_text_file(tree.folder, wanted)
     governors, unknown = trace_path(graph, wanted, text.text if isinstance(text, FileText) else "")
     for id_ in unknown:
         call.note(f"{wanted} names {id_}, which does not exist.")
-    return list_reply(
-        Page(governors, len(governors)),
-        "artifacts",
-        map(_governor_line, governors),
-        f"nothing governs {wanted}.",
-        record=lambda one: Extended(one.node, {"reasons": one.reasons, "line": one.line or None}),
-        path=wanted,
-    )
+    nothing = f"nothing governs {wanted}."
+    return list_reply(call, governors, "artifacts", _governor_line, nothing, record=_governor_json, path=wanted)
 
 
-def _governor_line(one: Governor) -> str:
+def _governor_json(one: Governor) -> Extended:
+    return Extended(one.node, {"reasons": one.reasons, "line": one.line or None})
+
+
+def _governor_line(_: Call, one: Governor) -> str:
     state = f" ({one.node.status})" if one.node.is_retired else ""
     return f"{one.node.id}{state}  {one_line(one.node.title)}  {one_line('; '.join(one.reasons))}"
 
 
-def _suggest(call: Call, least: int) -> Reply:
+def _suggest(call: Call, store: Store, least: int) -> Reply:
     """What search found again and again, and which list it belongs into; 1 where there is nothing."""
-    with call.open() as store:
-        tree = require_tree(store.location)
-        found = suggest(store, tree, load_config(store).redaction_mode, least)
-    return list_reply(
-        Page(found, len(found)),
-        "suggestions",
-        map(_suggestion_line, found),
-        f"nothing was found {least} times by search and is not linked.",
-        folder=tree.folder,
-    )
+    tree = require_tree(store.location)
+    found = suggest(store, tree, load_config(store).redaction_mode, least)
+    nothing = f"nothing was found {least} times by search and is not linked."
+    return list_reply(call, found, "suggestions", _suggestion_line, nothing, folder=tree.folder)
 
 
-def _suggestion_line(one: LinkSuggestion) -> str:
+def _suggestion_line(_: Call, one: LinkSuggestion) -> str:
     tasks = ", ".join(dict.fromkeys(seen.task for seen in one.sightings))
     where = ", ".join(f"{seen.receipt} (rank {seen.rank})" for seen in one.sightings[:_NAMED_RECEIPTS])
     times = f"found {len(one.sightings)} times for {tasks}"

@@ -5,10 +5,12 @@ from ctxrank.cli.declare import Extended
 from ctxrank.extensions.links.context import ContextRequest, make_context, record_context
 from ctxrank.extensions.links.pack import PackedArtifact
 from ctxrank.indexer.records.receipts import Recording
+from ctxrank.indexer.store.store import Store
 
 
 def context(
     call: Call,
+    store: Store,
     task: str,
     depth: str,
     budget: int | None,
@@ -21,10 +23,9 @@ def context(
     """Pack what the task reaches, and keep a receipt of it."""
     form = "markdown" if format_ == "markdown" else "compact"
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
-    with call.open() as store:
-        draft = make_context(store, request)
-        engine = "fts5" if store.wide is None else "opensearch"
-        recording = Recording(None, None, "") if no_receipt else record_context(store, draft)
+    draft = make_context(store, request)
+    engine = "fts5" if store.wide is None else "opensearch"
+    recording = Recording(None, None, "") if no_receipt else record_context(store, draft)
     part, closure = draft.part, draft.material.closure
     warnings = [*draft.material.notes, *closure.warnings]
     return Reply(

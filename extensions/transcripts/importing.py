@@ -100,26 +100,25 @@ class Known(NamedTuple):
     others: tuple[tuple[str, str], ...] = ()  # of other agents of the session
 
 
-def import_transcripts(call: Call, folder: str | None, runner: str, since: str, dry_run: bool) -> Reply:
+def import_transcripts(call: Call, store: Store, folder: str | None, runner: str, since: str, dry_run: bool) -> Reply:
     """Bring in what is new in the transcripts of this project."""
     oldest = parse_time(since, now=now_us())
-    with call.open() as store:
-        config = load_config(store)
-        settings = hook_settings(config.hooks)
-        if not settings.learn:
-            reason = "This project keeps nothing of its sessions (hooks.learn is off)."
-            raise UsageError(reason, "Switch it on to import.")
-        place = folder or _default_folder(runner, os.path.realpath(store.location.root))
-        importer = _Importer(store, config, settings, oldest, runner)
-        files = list(_files(place))
-        ends = list(accumulate(map(size_of, files)))
-        with progress_bar("reading bytes", call) as advance:
-            for path, end in zip(files, ends, strict=True):
-                importer.bring(path, is_dry_run=dry_run)
-                if advance is not None:
-                    advance(end, ends[-1])
-        if not dry_run:
-            importer.finish()
+    config = load_config(store)
+    settings = hook_settings(config.hooks)
+    if not settings.learn:
+        reason = "This project keeps nothing of its sessions (hooks.learn is off)."
+        raise UsageError(reason, "Switch it on to import.")
+    place = folder or _default_folder(runner, os.path.realpath(store.location.root))
+    importer = _Importer(store, config, settings, oldest, runner)
+    files = list(_files(place))
+    ends = list(accumulate(map(size_of, files)))
+    with progress_bar("reading bytes", call) as advance:
+        for path, end in zip(files, ends, strict=True):
+            importer.bring(path, is_dry_run=dry_run)
+            if advance is not None:
+                advance(end, ends[-1])
+    if not dry_run:
+        importer.finish()
     counts = importer.counts
     return Reply(
         lambda: {"folder": place, "runner": runner, "dry_run": dry_run, **counts},

@@ -29,16 +29,15 @@ from ctxrank.ranking.retrieval.cleaning import cleaned_task
 _KIND = "error"
 
 
-def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **options: Any) -> Reply:
+def save(call: Call, store: Store, solution: str, hints: tuple[str, ...], is_final: bool, **options: Any) -> Reply:
     """Save what fixed a failure, or count a known one."""
-    with call.open() as store:
-        mode = load_config(store).redaction_mode
-        failure = given_failure(options["file"], options["error_type"], options["message"], mode)
-        whose = Whose(options["project"], options["session"], options["lang"])
-        how = "Give the failure's output, or --type and --message."
-        saved, project, answer = save_solution(
-            store, failure, solution, whose, call.note, how, hints=hints, is_final=is_final
-        )
+    mode = load_config(store).redaction_mode
+    failure = given_failure(options["file"], options["error_type"], options["message"], mode)
+    whose = Whose(options["project"], options["session"], options["lang"])
+    how = "Give the failure's output, or --type and --message."
+    saved, project, answer = save_solution(
+        store, failure, solution, whose, call.note, how, hints=hints, is_final=is_final
+    )
     notes = [
         f"{one_line(one.project)} knows this error, too: {public_id(_KIND, one.match.pattern_id)}, {one.match.state}."
         for one in answer.elsewhere
@@ -69,53 +68,49 @@ def _saved_lines(saved: SavedKnownError, project: str, what: str) -> Iterator[st
         yield f"   The solution was kept: {saved.reason}. --replace takes the new one."
 
 
-def list_(call: Call, project: str | None, state: str | None, **options: Any) -> Reply:
+def list_(call: Call, store: Store, project: str | None, state: str | None, **options: Any) -> Reply:
     """Read a page of known errors, the last seen first."""
     state = None if state is None else state.strip().lower()
-    with call.open() as store:
-        found = cleaned_page(store, _KIND, list_errors(store.primary, project=project, state=state, **options))
-        elsewhere = "" if found or project is None else others_know(store.primary, "error_patterns", project)
-    lines = (line for error in found for line in _error_lines(call, error))
-    return list_reply(found, "errors", lines, absent=(f"no known errors.{elsewhere}",), record=_error_json)
+    found = cleaned_page(store, _KIND, list_errors(store.primary, project=project, state=state, **options))
+    elsewhere = "" if found or project is None else others_know(store.primary, "error_patterns", project)
+    return list_reply(call, found, "errors", _error_lines, absent=(f"no known errors.{elsewhere}",), record=_error_json)
 
 
-def show(call: Call, error: str) -> Reply:
+def show(call: Call, store: Store, error: str) -> Reply:
     """Read one known error and what it is recognised by."""
-    with call.open() as store:
-        found = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
-        (found,) = cleaned_page(store, _KIND, Page([found], 1))
-        by, mode = recognition_of(store.primary, found.id), load_config(store).redaction_mode
-        if by is not None:
-            values = tuple(cleaned_task(value, mode) for value in by.values)
-            headline, unit = cleaned_task(by.headline, mode), cleaned_task(by.unit, mode)
-            by = by._replace(headline=headline, unit=unit, values=values)
+    found = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
+    (found,) = cleaned_page(store, _KIND, Page([found], 1))
+    by, mode = recognition_of(store.primary, found.id), load_config(store).redaction_mode
+    if by is not None:
+        values = tuple(cleaned_task(value, mode) for value in by.values)
+        headline, unit = cleaned_task(by.headline, mode), cleaned_task(by.unit, mode)
+        by = by._replace(headline=headline, unit=unit, values=values)
     return Reply(
         lambda: {"error": _error_json(found), "recognised_by": by and Extended(by, {"masked": by.headline})},
         _details_lines(call, found, by),
     )
 
 
-def confirm(call: Call, error: str, session: str | None) -> Reply:
+def confirm(call: Call, store: Store, error: str, session: str | None) -> Reply:
     """Count that a solution helped."""
-    return _count(call, error, session, has_helped=True)
+    return _count(store, error, session, has_helped=True)
 
 
-def refute(call: Call, error: str) -> Reply:
+def refute(call: Call, store: Store, error: str) -> Reply:
     """Count that a solution did not help."""
-    return _count(call, error, None, has_helped=False)
+    return _count(store, error, None, has_helped=False)
 
 
-def _count(call: Call, error: str, session: str | None, *, has_helped: bool) -> Reply:
-    with call.open() as store:
-        session_id = None if session is None else find_session(store.primary, session).id
-        before = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
-        varying, instance = ((), None) if session_id is None else _confirmed_of(store, session_id, before)
-        with store.write() as change:
-            record = record_outcome(change, before.id, has_helped=has_helped, now=now_us())
-            if session_id is not None:
-                resolve(change, session_id, pattern_id=before.id, instance=instance)
-            if varying:
-                let_vary(change, before.id, varying)
+def _count(store: Store, error: str, session: str | None, *, has_helped: bool) -> Reply:
+    session_id = None if session is None else find_session(store.primary, session).id
+    before = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
+    varying, instance = ((), None) if session_id is None else _confirmed_of(store, session_id, before)
+    with store.write() as change:
+        record = record_outcome(change, before.id, has_helped=has_helped, now=now_us())
+        if session_id is not None:
+            resolve(change, session_id, pattern_id=before.id, instance=instance)
+        if varying:
+            let_vary(change, before.id, varying)
     after = before._replace(confirmations=record.confirmations, refutations=record.refutations)
     moved = f"{record.before} → {record.after}" if record.before != record.after else f"still {record.after}"
     more = {"id": before.id, "state": record.after, "confidence": _own_confidence(after)}

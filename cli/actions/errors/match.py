@@ -24,18 +24,17 @@ _MASKED_SHOWN = 6
 
 
 def match(
-    call: Call, session: str | None, group: str | None, create_session: bool, with_units: bool, **options: Any
+    call: Call, store: Store, session: str | None, group: str | None, create_session: bool, **options: Any
 ) -> Reply:
     """Recognise a failure and record it for its session; 1 where it is not known."""
-    with call.open() as store:
-        config = load_config(store)
-        failure = given_failure(options["file"], options["error_type"], options["message"], config.redaction_mode)
-        whose = Whose(options["project"], session, options["lang"])
-        project, answer = look_up(store, failure, whose, call.note, options["limit"])
-        seen = None if answer.signature is None else seen_before(store.primary, project, answer.signature.instance)
-        quotes = [] if answer.fixes or answer.signature is None else _quotes(store, config, project, answer.signature)
-        if session is not None and not failure.trouble:
-            record_sighting(call.note, store, answer, FailurePlace(session, group), create_session=create_session)
+    config = load_config(store)
+    failure = given_failure(options["file"], options["error_type"], options["message"], config.redaction_mode)
+    whose = Whose(options["project"], session, options["lang"])
+    project, answer = look_up(store, failure, whose, call.note, options["limit"])
+    seen = None if answer.signature is None else seen_before(store.primary, project, answer.signature.instance)
+    quotes = [] if answer.fixes or answer.signature is None else _quotes(store, config, project, answer.signature)
+    if session is not None and not failure.trouble:
+        record_sighting(call.note, store, answer, FailurePlace(session, group), create_session=create_session)
     is_cut = answer.total > len(answer.fixes)
     notes = [f"{len(answer.fixes)} of {answer.total}; -n shows more at once."] if is_cut else []
     return Reply(
@@ -50,8 +49,8 @@ def match(
                 "elsewhere": [_of_match(one.match, project=one.project) for one in answer.elsewhere],
                 "seen_before": seen,
                 "said_in": list(map(_of_quote, quotes)) or None,
-                "output": looked_at(failure.text) if with_units else None,
-                "units": list(map(_unit, error_units(failure.text))) if with_units else None,
+                "output": looked_at(failure.text) if options["with_units"] else None,
+                "units": list(map(_unit, error_units(failure.text))) if options["with_units"] else None,
             },
         ),
         (line for fix in answer.fixes for line in _fix_lines(call, fix)),

@@ -15,13 +15,14 @@ from ctxrank.indexer.exchange.exchange import import_jsonl as import_lines
 from ctxrank.indexer.exchange.export import export_lines, last_number
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.known_stores import trust_as_used
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import whole_file
 from ctxrank.indexer.text.lines import one_line
 
 
-def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = (), accept: bool = False) -> Reply:
+def import_jsonl(call: Call, store: Store, file: str, from_origins: tuple[str, ...], accept: bool) -> Reply:
     """Bring in the lines of an export; 5 where the file is not whole, 7 where orders to forget wait."""
-    with _opened(file) as source, call.open() as store, progress_bar("importing", call) as advance:
+    with _opened(file) as source, progress_bar("importing", call) as advance:
         trust_as_used(store)
         report = import_lines(store, source, progress=advance, from_origins=from_origins, is_accepted=accept)
     code = LockedError.exit_code if report.waiting else 0
@@ -38,24 +39,21 @@ def _opened(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
         return open(file, "rb")
 
 
-def export(
-    call: Call, kinds: tuple[str, ...], output: str | None, force: bool, since: int | None = None, **options: Any
-) -> Reply:
+def export(call: Call, store: Store, kinds: tuple[str, ...], output: str | None, force: bool, **options: Any) -> Reply:
     """Write the lines as they come, to stdout or into a file that is whole or is not there."""
     target = None if output in (None, "-") else output
     if target is not None:
         _refuse_to_replace(target, force=force)
     kinds = tuple(kind.strip().lower() for kind in kinds)
-    with call.open() as store:
-        lines = export_lines(store, kinds=kinds, since=since, **options)
-        reached = last_number(store.primary)
-        with contextlib.closing(lines):  # its snapshot ends before the store is closed
-            if target is None:
-                for line in lines:
-                    sys.stdout.write(line)
-                return Reply()
-            count = _write_file(target, lines)
-        is_indexed = is_inside(os.path.realpath(store.location.root), os.path.realpath(target))
+    lines = export_lines(store, kinds=kinds, **options)
+    reached = last_number(store.primary)
+    with contextlib.closing(lines):  # its snapshot ends before the store is closed
+        if target is None:
+            for line in lines:
+                sys.stdout.write(line)
+            return Reply()
+        count = _write_file(target, lines)
+    is_indexed = is_inside(os.path.realpath(store.location.root), os.path.realpath(target))
     if is_indexed:
         call.note(f"{target} lies below the root: 'ctxrank index' takes it in, unless an ignore file names it.")
     return Reply(

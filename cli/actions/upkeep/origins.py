@@ -23,7 +23,7 @@ _OF_ORDERS = {"agree": "carried out", "decline": "declined", "undo": "taken back
 _NOTHING = {"origins": "no other store's records", "orders": "no order waits", "removals": "nothing was removed"}
 
 
-def origins(call: Call, does: str | None, which: str | None, name: str | None) -> Reply:
+def origins(call: Call, store: Store, does: str | None, which: str | None, name: str | None) -> Reply:
     """List the other stores or the orders that wait, or decide of one; 7 while orders wait that are asked about.
 
     Raises UsageError, NotFoundError.
@@ -32,18 +32,17 @@ def origins(call: Call, does: str | None, which: str | None, name: str | None) -
     if (which is not None) is not needs_one or (name is not None and does != "accept"):
         says = f"'origins {does}' needs an ORIGIN, or the number of an order." if needs_one else "Too many words."
         raise UsageError(says, "'ctxrank origins accept 9f3c27ab anna', 'ctxrank origins agree 3'.")
-    with call.open() as store:
-        if does == "removed":
-            return _reply("removals", [(_removal_line(one), one) for one in removals(store.primary)])
-        if does in ("pending", *_OF_ORDERS):
-            return _of_orders(store, does, which or "")
-        wanted = ""
-        if does in _STATES and which is not None:
-            _, wanted = find_origin(store.primary, which)
-            with store.write() as change:
-                decide(change, wanted, _STATES[does], "person", name or "")
-        found = [one for one in known_origins(store.primary) if not wanted or one.origin == wanted]
-        return _reply("origins", [(_line(one), one) for one in found])
+    if does == "removed":
+        return _reply("removals", [(_removal_line(one), one) for one in removals(store.primary)])
+    if does in ("pending", *_OF_ORDERS):
+        return _of_orders(store, does, which or "")
+    wanted = ""
+    if does in _STATES and which is not None:
+        _, wanted = find_origin(store.primary, which)
+        with store.write() as change:
+            decide(change, wanted, _STATES[does], "person", name or "")
+    found = [one for one in known_origins(store.primary) if not wanted or one.origin == wanted]
+    return _reply("origins", [(_line(one), one) for one in found])
 
 
 def _of_orders(store: Store, does: str, which: str) -> Reply:

@@ -29,9 +29,10 @@ from ctxrank.indexer.store.store import Store
 
 
 def purge(
-    call: Call, redact: bool, is_list: bool, allow: tuple[int, ...], backups: bool, dry_run: bool, **options: Any
+    call: Call, store: Store, redact: bool, is_list: bool, allow: tuple[int, ...], backups: bool, **options: Any
 ) -> Reply:
     """Forget what is named, redact everything, or list what is kept out; 7 while another process reads the store."""
+    dry_run: bool = options.pop("dry_run")
     named = {name: value for name, value in options.items() if value is not None}
     count = len(named) + redact + is_list + bool(allow)
     if count > 1:
@@ -42,28 +43,27 @@ def purge(
         step = "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself."
         with refused_by_system("The file of --secret cannot be read", step, UsageError):
             named["secret"] = read_given(named["secret"]).decode("utf-8-sig", "surrogateescape")
-    with call.open() as store:
-        if is_list or allow:
-            return _kept_out(store, allow)
-        if backups and not dry_run:
-            delete_backups(store)
-        # The rules of a redaction are in the configuration, so an unfinished one needs no arguments to be ended.
-        if redact or (not count and is_redaction_unfinished(store.primary) and not are_secrets_left(store.primary)):
-            return _redact(call, store, dry_run=dry_run)
-        forgot = _forget(store, named, backups=backups, dry_run=dry_run)
-        is_done = forgot.is_erased or forgot.is_dry_run
-        notes = forgot.notes if is_done else (*forgot.notes, _what_is_in_the_way(store))
-        more: dict[str, object] = {"forgotten": forgot.is_erased}
-        if store.wide is not None and not dry_run:
-            is_done = False
-            at = f"the cluster at {store.wide.hosts}"
-            notes += (f"not yet purged: {at} still has it; 'ctxrank wide sync --forget' takes it out.",)
-        if load_config(store).team_log is not None and not dry_run and "origin" not in named:
-            unconfirmed, machines, said = sharing("team").purge_notes(call, store)
-            left = {"machines": machines or None, "unconfirmed": unconfirmed if unconfirmed >= 0 else None}
-            more = {"forgotten": forgot.is_erased and unconfirmed == 0, "team": left}
-            is_done = is_done and unconfirmed == 0
-            notes += said
+    if is_list or allow:
+        return _kept_out(store, allow)
+    if backups and not dry_run:
+        delete_backups(store)
+    # The rules of a redaction are in the configuration, so an unfinished one needs no arguments to be ended.
+    if redact or (not count and is_redaction_unfinished(store.primary) and not are_secrets_left(store.primary)):
+        return _redact(call, store, dry_run=dry_run)
+    forgot = _forget(store, named, backups=backups, dry_run=dry_run)
+    is_done = forgot.is_erased or forgot.is_dry_run
+    notes = forgot.notes if is_done else (*forgot.notes, _what_is_in_the_way(store))
+    more: dict[str, object] = {"forgotten": forgot.is_erased}
+    if store.wide is not None and not dry_run:
+        is_done = False
+        at = f"the cluster at {store.wide.hosts}"
+        notes += (f"not yet purged: {at} still has it; 'ctxrank wide sync --forget' takes it out.",)
+    if load_config(store).team_log is not None and not dry_run and "origin" not in named:
+        unconfirmed, machines, said = sharing("team").purge_notes(call, store)
+        left = {"machines": machines or None, "unconfirmed": unconfirmed if unconfirmed >= 0 else None}
+        more = {"forgotten": forgot.is_erased and unconfirmed == 0, "team": left}
+        is_done = is_done and unconfirmed == 0
+        notes += said
     lines = _forgot_lines(forgot, is_secret="secret" in named)
     return Reply(lambda: Extended(forgot, more), lines, exit_code=0 if is_done else LockedError.exit_code, notes=notes)
 
@@ -144,7 +144,7 @@ def _redact(call: Call, store: Store, *, dry_run: bool) -> Reply:
     )
 
 
-def prune(call: Call, older_than: str | None, expired: bool, kinds: tuple[str, ...], **options: Any) -> Reply:
+def prune(call: Call, store: Store, older_than: str | None, expired: bool, **options: Any) -> Reply:
     """Remove what is too old, and count it."""
     if (older_than is None) == (not expired):
         raise UsageError(
@@ -152,15 +152,14 @@ def prune(call: Call, older_than: str | None, expired: bool, kinds: tuple[str, .
             "Give one of them; 'ctxrank prune --older-than 90d --dry-run' counts what would go.",
         )
     options["is_dry_run"] = options.pop("dry_run")
-    wanted = [kind.strip().lower() for kind in kinds]
+    wanted = [kind.strip().lower() for kind in options.pop("kinds")]
     now = now_us()
     before = now if older_than is None else parse_time(older_than, now=now)
     if before > now:
         raise UsageError(f"{older_than} is in the future.", "Give an age such as 90d, or a date that has passed.")
-    with call.open() as store:
-        if expired:
-            report = prune_expired(store, load_config(store).ttl_us, kinds=wanted, now=now, **options)
-        else:
-            report = prune_older(store, before, kinds=wanted, **options)
+    if expired:
+        report = prune_expired(store, load_config(store).ttl_us, kinds=wanted, now=now, **options)
+    else:
+        report = prune_older(store, before, kinds=wanted, **options)
     verb = "would be removed" if report.is_dry_run else "removed"
     return Reply(lambda: report, _counted({**report.deleted, "total": report.total}, verb))

@@ -75,19 +75,18 @@ def _not_known(store: Store) -> str:
     return ""
 
 
-def status(call: Call) -> Reply:
+def status(call: Call, store: Store) -> Reply:
     """Read how the store and its index are."""
-    with call.open() as store:
-        found = read_status(store)
-        config = load_config(store)
-        team, wide = config.team_log, None
-        if config.wide is not None:
-            cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
-            wide = cluster.status(store, config.wide, is_used=store.wide is not None)
-        failures = last_failures(store.location.primary)
-        floor = measured_floor(store)
-        found = found._replace(notes=(*found.notes, *_notes(store)))
-        size = sum(map(size_of, store.location.database_files))
+    found = read_status(store)
+    config = load_config(store)
+    team, wide = config.team_log, None
+    if config.wide is not None:
+        cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
+        wide = cluster.status(store, config.wide, is_used=store.wide is not None)
+    failures = last_failures(store.location.primary)
+    floor = measured_floor(store)
+    found = found._replace(notes=(*found.notes, *_notes(store)))
+    size = sum(map(size_of, store.location.database_files))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
     more = {
