@@ -18,7 +18,7 @@ folder holds is looked at by its descriptor: a folder that is exchanged with a l
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 
 from ctxrank.indexer.beneath import Root, is_inside, real_path
@@ -113,6 +113,19 @@ _Entries = list[tuple[str, Entry | None]]
 _OpenFolder = tuple[Iterator[tuple[str, Entry | None]], str, "IgnoreRules | None"]
 
 
+class _NamedEntry(NamedTuple):
+    """What a listing says of an entry, of one that is known by its name."""
+
+    name: str
+    info: os.stat_result
+
+    def is_dir(self, *, follow_symlinks: bool) -> bool:
+        return stat.S_ISDIR(self.info.st_mode)
+
+    def stat(self, *, follow_symlinks: bool) -> os.stat_result:
+        return self.info
+
+
 class _Walk:
     """One walk: the root it goes by, and what it is to meet."""
 
@@ -127,44 +140,25 @@ class _Walk:
 
     def entries(self, parts: list[str]) -> Iterator[Entry]:
         """What is below the folder that these names lead to, or the one file they lead to."""
-        folder = ""
+        folder = at = ""
         try:
             rules = self._ignore_files.of_repository() if self._ignore_files is not None else None
-        except OSError as error:
-            yield _out_of_sight(".", error)
-            return
-        # The folders above are opened only for their ignore files and to see that none of them is a link.
-        for depth, name in enumerate(parts):
-            if name in self._selection.skipped:
-                return
-            try:
+            # The folders above are opened only for their ignore files and to see that none of them is a link.
+            for depth, name in enumerate(parts):
                 rules = self._rules_in(folder, rules)
-            except OSError as error:
-                yield _out_of_sight(folder[:-1] or ".", error)
-                return
-            path = folder + name
-            try:
-                info = self._root.stat(path)
-            except OSError as error:
-                yield _out_of_sight(_printable(path), error)
-                return
-            is_folder = stat.S_ISDIR(info.st_mode)
-            whole = path + "/" if is_folder else path
-            if _is_installed(whole) or (rules is not None and rules.hides(whole)):
-                return
-            if not is_folder:
-                is_last = depth == len(parts) - 1
-                if is_last or stat.S_ISLNK(info.st_mode):
-                    suffixes = self._selection.suffixes
-                    if not suffixes or name.lower().endswith(suffixes):
-                        yield _judge(self._root.path, path, info, self._selection.max_bytes)
-                else:
-                    yield Skipped(path, "not a folder")
-                return
-            if _printable(name) != name:
-                yield Skipped(_printable(path), _NOT_UTF8)
-                return
-            folder = whole
+                at = folder + name
+                found, _ = self._chosen(folder, (_NamedEntry(name, self._root.stat(at)),), rules)
+                if not found:
+                    return
+                entry = found[0][1]
+                if entry is not None:
+                    is_above = isinstance(entry, FoundFile) and depth < len(parts) - 1
+                    yield Skipped(entry.path, "not a folder") if is_above else entry
+                    return
+                folder = f"{at}/"
+        except OSError as error:
+            yield _out_of_sight(_printable(at) or ".", error)
+            return
         yield from self._below(folder, rules)
 
     def _below(self, top: str, rules: "IgnoreRules | None") -> Iterator[Entry]:
@@ -183,6 +177,8 @@ class _Walk:
             for key, entry in entries:
                 if entry is not None:
                     yield entry
+                    continue
+                if not self._selection.is_deep:
                     continue
                 try:
                     stack.append(self._open_folder(folder + key, rules))
@@ -210,7 +206,18 @@ class _Walk:
         return self._ignore_files.in_folder(folder, above) if self._ignore_files is not None else None
 
     def _list_folder(self, folder: str, rules: "IgnoreRules | None") -> tuple[_Entries, bool]:
-        """A folder's entries as these rules leave them, and whether it has an ignore file of its own.
+        """A folder's entries as these rules leave them, and whether it has an ignore file of its own."""
+        descriptor = self._root.open_folder(folder.removesuffix("/"))
+        try:
+            with os.scandir(descriptor) as entries:
+                return self._chosen(folder, entries, rules)
+        finally:
+            os.close(descriptor)
+
+    def _chosen(
+        self, folder: str, entries: "Iterable[os.DirEntry[str] | _NamedEntry]", rules: "IgnoreRules | None"
+    ) -> tuple[_Entries, bool]:
+        """The same of entries of a folder.
 
         Each is looked at where it is listed: to come back later costs a fifth more.
         """
@@ -219,46 +226,35 @@ class _Walk:
         selection, root = self._selection, self._root.path
         skipped, suffixes, ignore_files = selection.skipped, selection.suffixes, selection.ignore_files
         max_bytes = selection.max_bytes
-        descriptor = self._root.open_folder(folder.removesuffix("/"))
-        try:
-            with os.scandir(descriptor) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name in skipped:
-                        continue
-                    if name == _ENVIRONMENT_MARK and folder and not suffixes:
-                        return [], False
-                    is_folder = entry.is_dir(follow_symlinks=False)
-                    if is_folder:
-                        if not selection.is_deep or name in selection.skipped_folders:
-                            continue
-                        name += "/"
-                    elif suffixes and not name.lower().endswith(suffixes):
-                        continue
-                    elif name in ignore_files:
-                        has_ignore_file = True
-                    path = folder + name
-                    if _is_installed(path):
-                        continue
-                    if rules is not None and rules.hides(path):
-                        continue
-                    if not name.isascii() and _printable(name) != name:
-                        found.append((name, Skipped(_printable(path.rstrip("/")), _NOT_UTF8)))
-                    elif is_folder:
-                        found.append((name, None))
-                    else:
-                        try:
-                            seen: Entry = _judge(root, path, entry.stat(follow_symlinks=False), max_bytes)
-                        except OSError as error:
-                            seen = _out_of_sight(path, error)
-                        found.append((name, seen))
-        finally:
-            os.close(descriptor)
+        for entry in entries:
+            name = entry.name
+            if name in skipped:
+                continue
+            if name == _ENVIRONMENT_MARK and folder and not suffixes:
+                return [], False
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if is_folder:
+                if name in selection.skipped_folders:
+                    continue
+                name += "/"
+            elif suffixes and not name.lower().endswith(suffixes):
+                continue
+            elif name in ignore_files:
+                has_ignore_file = True
+            path = folder + name
+            if path in _INSTALLED or name.endswith(COPY_ENDING) or (rules is not None and rules.hides(path)):
+                continue
+            if not name.isascii() and _printable(name) != name:
+                found.append((name, Skipped(_printable(path.rstrip("/")), _NOT_UTF8)))
+            elif is_folder:
+                found.append((name, None))
+            else:
+                try:
+                    seen: Entry = _judge(root, path, entry.stat(follow_symlinks=False), max_bytes)
+                except OSError as error:
+                    seen = _out_of_sight(path, error)
+                found.append((name, seen))
         return found, has_ignore_file
-
-
-def _is_installed(path: str) -> bool:
-    return path in _INSTALLED or path.endswith(COPY_ENDING)
 
 
 def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundFile | Skipped:
