@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ctxrank.indexer.exceptions import CtxrankError, UsageError, brief
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
+from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off, refused
 
 if TYPE_CHECKING:  # help opens no database
     from ctxrank.cli.declare import Command
@@ -202,7 +203,6 @@ def act(command: "Command", call: Call, values: Mapping[str, object]) -> Reply:
 
     if values.get(DURABLE):
         from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
-        from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off, refused  # noqa: PLC0415  as above
 
         if is_off("team", ALL_EXTENSIONS):
             refused()

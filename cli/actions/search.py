@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.command_table import CORE, command_table
 from ctxrank.cli.declare import Extended
+from ctxrank.indexer.bounds import MAX_QUERY_BYTES
 from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
@@ -35,10 +36,9 @@ def search(call: Call, store: Store, query: tuple[str, ...], format_: str, fresh
     since, until = (None if one is None else parse_time(one, now=now) for one in (options["since"], options["until"]))
     text = " ".join(query)
     if is_stdin:
-        from ctxrank.cli.actions.given import decoded, read_given  # noqa: PLC0415  start-up: rare
-        from ctxrank.indexer.bounds import MAX_QUERY_BYTES  # noqa: PLC0415  loaded by now
+        from ctxrank.cli.actions.given import given_text  # noqa: PLC0415  start-up: rare
 
-        text = decoded(read_given("-", MAX_QUERY_BYTES), call.note)
+        text = given_text(call.note, "-", max_bytes=MAX_QUERY_BYTES)
     request = SearchRequest(
         text, options["limit"], options["kinds"],
         session=tuple(one for one in options["sessions"] if one),

@@ -15,6 +15,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING, object_of
 from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.store.connection import read_map
+from ctxrank.indexer.store.freshness import GONE
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import error_title, one_line
@@ -183,16 +184,13 @@ def _is_other(command: str, failed: str) -> bool:
     return words[:1] != others[:1] or (words != others and words[-1].isalpha() and len(words) > 1)
 
 
-def _recognised(call: HookCall, output: str) -> "ErrorAnswer | None":
+def _recognised(call: HookCall, output: str) -> "ErrorAnswer":
     """What is known of a failure that is not remembered: an edit that failed fails once."""
-    from ctxrank.indexer.errors.failure_text import read_failure_text  # noqa: PLC0415  only after a failure
-    from ctxrank.ranking.errors.answer import Asked, recognise  # noqa: PLC0415  as above
+    from ctxrank.cli.actions.errors.lookup import Whose, look_up  # noqa: PLC0415  only after a failure
+    from ctxrank.indexer.errors.failure_text import read_failure_text  # noqa: PLC0415  as above
 
-    mode = call.config.redaction_mode
-    failure = read_failure_text(output.encode("utf-8", "replace"), mode)
-    if failure.trouble:
-        return None
-    return recognise(call.store.primary, failure.text, Asked(call.project, now_us(), mode=mode))
+    failure = read_failure_text(output.encode("utf-8", "replace"), call.config.redaction_mode)
+    return look_up(call.store, failure, Whose(call.project), Call(verbosity=-1).note)[1]
 
 
 def _with_name_exchanged(fix: "Fix") -> str:
@@ -206,7 +204,6 @@ def _with_name_exchanged(fix: "Fix") -> str:
 def _fix(fix: "Fix", said: str) -> tuple[str, str]:
     from ctxrank.cli.actions.errors.lookup import record_words  # noqa: PLC0415  only after a failure
     from ctxrank.cli.output.lines import times  # noqa: PLC0415  as above
-    from ctxrank.indexer.store.freshness import GONE  # noqa: PLC0415  as above
 
     match = fix.match
     id_ = public_id("error", match.pattern_id)

@@ -53,18 +53,10 @@ def last_failures(primary: str) -> list[str]:
         text = read_beneath(folder, _FILE, 2 * _MAX_BYTES).decode("utf-8", "replace") if folder else ""
     except OSError:
         return []
-    shown: list[str] = []
-    verdicts: dict[str, bool] = {}
-    for line in reversed(text.split("\n")):
-        moment, _, rest = line.partition("\t")
-        place, is_whole, reason = rest.partition("\t")
-        if is_whole and place not in verdicts:
-            verdicts[place] = _is_of_store(place, primary)
-        if is_whole and verdicts[place]:
-            shown.append(one_line(f"{moment} {reason}"))
-        if len(shown) == _SHOWN:
-            break
-    return shown[::-1]
+    events = [cells for line in text.split("\n") if len(cells := line.split("\t", 2)) == 3]  # a line may be half
+    places = {place for _, place, _ in events}
+    ours = {place for place in places if _is_of_store(place, primary)}
+    return [one_line(f"{moment} {reason}") for moment, place, reason in events if place in ours][-_SHOWN:]
 
 
 def _is_of_store(place: str, primary: str) -> bool:

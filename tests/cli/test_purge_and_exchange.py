@@ -269,6 +269,6 @@ def test_the_first_ten_rows_that_were_skipped_are_named(
 
 
 def test_a_file_that_is_not_there_or_cannot_be_read_is_refused(ask: _Ask, tmp_path: Path) -> None:
-    assert "There is no file" in ask("import", "jsonl", str(tmp_path / "none")).err
-    answer = ask("import", "jsonl", str(tmp_path))
-    assert answer.code == 2 or "cannot be read: Is a directory." in answer.err
+    for path, why in ((tmp_path / "none", "No such file or directory"), (tmp_path, "Is a directory")):
+        answer = ask("import", "jsonl", str(path))
+        assert answer.code == 2 and f"{path} cannot be read: {why}. Give a file that" in answer.err

@@ -33,9 +33,8 @@ def _opened(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
     """The file for reading bytes; '-' is stdin, which stays open."""
     if file == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
-    if not os.path.exists(file):
-        raise UsageError(f"There is no file {file}.", "Give one that 'ctxrank export' wrote, or - for stdin.")
-    with refused_by_system(f"{file} cannot be read", "Check the path and its permissions."):
+    hint = "Give a file that 'ctxrank export' wrote, or - for stdin."
+    with refused_by_system(f"{file} cannot be read", hint, UsageError):
         return open(file, "rb")
 
 
