@@ -39,6 +39,7 @@ from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.frontmatter import read_frontmatter
 
 _AT_ONCE = 500  # whose authors git is asked for together
+_FIELDS = ("group", "type", "summary", "priority")
 _TEXT_ENDINGS = (".md", ".markdown", ".txt", ".rst")
 # A package of a note's path that was saved in another way; also one that a finding of another path has replaced.
 _HAS_OTHER = """
@@ -126,16 +127,7 @@ def _save(
     role = role_of(reader.config, reader.settings, reader.agent)
     fields = object_of(front.values.get("ctxrank"))
     if fields:
-        new = NewPackage(
-            reader.session,
-            text_of(fields.get("group")) or reader.group,
-            text_of(fields.get("type")),
-            note.path,
-            role,
-            text_of(fields.get("summary")),
-            text_of(fields.get("priority")) or "medium",
-            consumers=tuple(texts_of(fields.get("consumers"))),
-        )
+        group, type_, summary, priority = (text_of(fields.get(name)) for name in _FIELDS)
     else:
         from ctxrank.cli.actions.save import guessed, type_of  # noqa: PLC0415  only for a note without front matter
 
@@ -144,11 +136,11 @@ def _save(
         heading, sentence = guessed(redact(front.body, mode).text)
         if not (heading or sentence):
             return False
-        type_ = type_of(heading, sentence)
-        new = NewPackage(reader.session, reader.group, type_, note.path, role, sentence or heading, "low")
+        group, type_, summary, priority = "", type_of(heading, sentence), sentence or heading, "low"
     if commit is not None:
-        priority = "high" if new.priority.strip().lower() == "critical" else new.priority
-        new = new._replace(producer=commit.author, priority=priority)
+        role, priority = commit.author, "high" if priority.strip().lower() == "critical" else priority
+    place, consumers = (reader.session, group or reader.group), texts_of(fields.get("consumers"))
+    new = NewPackage(*place, type_, note.path, role, summary, priority or "medium", consumers=tuple(consumers))
 
     def with_it(change: Change, number: int) -> None:
         if not fields or commit is not None:
