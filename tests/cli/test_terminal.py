@@ -116,18 +116,17 @@ def test_init_names_what_it_found_and_the_command_for_it(
 ) -> None:
     assert list(proposals(str(tmp_path))) == []
     kept = tmp_path / "claude" / "projects" / "".join(c if c.isalnum() else "-" for c in os.path.realpath(tmp_path))
-    for folder in (tmp_path / "docs", tmp_path / ".contextia", tmp_path / "bazinga", kept):
+    for folder in (tmp_path / "docs", tmp_path / "bazinga", kept):
         folder.mkdir(parents=True)
     (tmp_path / "bazinga" / "bazinga.db").write_bytes(b"")
     (kept / "one.jsonl").write_text("{}\n")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     found = "\n".join(proposals(str(tmp_path)))
-    for command in ("index docs", "check", "import bazinga bazinga/bazinga.db --root .", "import transcripts"):
+    for command in ("import bazinga bazinga/bazinga.db --root .", "import transcripts"):
         assert f"'ctxrank {command}'" in found
-    (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     assert run(["init"]) == 0
-    assert "found a git checkout: 'ctxrank index'" in capsys.readouterr().err
+    assert "found 1 sessions of Claude Code" in capsys.readouterr().err
     assert run(["init", "docs"]) == 0
     assert f"found a store in {tmp_path}: calls from here do not use it any more" in capsys.readouterr().err
     linked = tmp_path.parent / f"{tmp_path.name}-linked"

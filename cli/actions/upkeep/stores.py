@@ -213,22 +213,15 @@ def _database_of(path: str) -> str:
     return full
 
 
-_NOTES = ("adr", "artifacts", "doc", "docs", "notes", "research")
 _DATABASE = os.path.join("bazinga", "bazinga.db")
 
 
 def proposals(folder: str) -> Iterator[str]:
-    """A line for each thing that was found in a project's folder, with its command: `docs/: 'ctxrank index docs'`."""
+    """A line for each thing around a new store that its user may not think of, with its command."""
     main = main_worktree(checkout_of(folder) or folder)
     others = [*upwards(folder)[1:], *([main] if main else [])]
     if other := next((one for one in others if os.path.lexists(os.path.join(one, FOLDER, PRIMARY_FILE))), None):
         yield f"a store in {other}: calls from here do not use it any more"
-    if os.path.exists(os.path.join(folder, ".git")):
-        yield "a git checkout: 'ctxrank index' takes in its files, but for those that git ignores"
-    elif notes := [name for name in _NOTES if os.path.isdir(os.path.join(folder, name))]:
-        yield f"{', '.join(f'{name}/' for name in notes)}: 'ctxrank index {' '.join(notes)}'"
-    if os.path.isdir(os.path.join(folder, ".contextia")):
-        yield ".contextia/: 'ctxrank index' takes in its links, 'ctxrank check' checks them"
     if os.path.isfile(os.path.join(folder, _DATABASE)):
         yield f"a store of BAZINGA: 'ctxrank import bazinga {_DATABASE} --root .' takes it in"
     if count := _transcripts(folder):
