@@ -9,7 +9,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
 from ctxrank.indexer.store.connection import Page, read_column, read_map, read_page, read_row, read_setting, read_value
 from ctxrank.indexer.store.ids import SESSION_TITLE
 from ctxrank.indexer.store.store import Change
-from ctxrank.indexer.text.lines import is_one_line, shell_word
+from ctxrank.indexer.text.lines import is_one_line
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.rows import Value
@@ -83,10 +83,8 @@ def find_session(primary: apsw.Connection, name: str) -> Session:
     if session is None:
         newest = read_column(primary, "SELECT name FROM sessions ORDER BY created_at DESC, id DESC LIMIT 3", (), str)
         known = f"The newest are {', '.join(newest)}." if newest else "There are none yet."
-        make = f"ctxrank session create {shell_word(name or 'NAME')}"
-        raise NotFoundError(
-            f"There is no session '{name}'. {known}", f"Make it with '{make}', or pass --create-session where you save."
-        )
+        hint = "'ctxrank list sessions' shows all; --create-session makes one where you save."
+        raise NotFoundError(f"There is no session '{name}'. {known}", hint)
     return session
 
 

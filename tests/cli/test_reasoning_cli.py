@@ -92,7 +92,7 @@ def test_an_unknown_session_is_1_with_what_to_do(
 ) -> None:
     assert run(["reasoning", *command, "--session", "T"]) == 1
     printed = capsys.readouterr()
-    assert printed.out == "" and "There is no session 'T'" in printed.err and "session create T" in printed.err
+    assert printed.out == "" and "There is no session 'T'" in printed.err and "--create-session" in printed.err
 
 
 def test_get_shows_the_newest_first_and_the_beginning_of_a_long_text(
