@@ -20,7 +20,7 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.bounds import MAX_TEXT_BYTES
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
-from ctxrank.indexer.records.sessions import Session, find_group, is_session_wide, list_groups
+from ctxrank.indexer.records.sessions import Session, is_session_wide
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
@@ -130,9 +130,12 @@ def others_know(primary: apsw.Connection, table: str, project: str) -> str:
     return f" There are some of {', '.join(map(one_line, named))}." if named else ""
 
 
-def note_unknown_group(call: Call, store: Store, session: Session, group: str | None) -> None:
-    """Say that a session has no such group, and which ones it has; nothing where it has it."""
-    if group is None or is_session_wide(group) or find_group(store.primary, session.id, group) is not None:
-        return
-    names = [known.name for known in list_groups(store.primary, session.id)]
-    call.note(f"{session.name} has no group '{group}'; it has {listed(names, _NAMED_GROUPS) or 'none'}.")
+def note_unknown_group(call: Call, store: Store, session: Session | None, group: str | None) -> None:
+    """Say that a session, or the whole store, has no such group, and which ones it has; nothing where it has it."""
+    query = """
+        SELECT name FROM groups WHERE ?1 IS NULL OR session_id = ?1 GROUP BY name ORDER BY min(created_at), min(id)
+    """
+    names = read_column(store.primary, query, (None if session is None else session.id,), str)
+    if not (is_session_wide(group) or group in names):
+        where = "The store" if session is None else session.name
+        call.note(f"{where} has no group '{group}'; it has {listed(names, _NAMED_GROUPS) or 'none'}.")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from ctxrank.cli.actions.given import given_text, number_of
+from ctxrank.cli.actions.given import given_text, note_unknown_group, number_of
 from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
@@ -46,8 +46,8 @@ def saved_reply(saved: SavedPackage, about: Mapping[str, object] | None = None, 
 
 def list_(call: Call, store: Store, **options: Any) -> Reply:
     """Read a page of packages."""
-    if options["session"] is not None:
-        find_session(store.primary, options["session"])
+    session = None if options["session"] is None else find_session(store.primary, options["session"])
+    note_unknown_group(call, store, session, options["group"])
     found = records.list_packages(store.primary, include_superseded=options.pop("superseded"), **options)
     found = cleaned_page(store, PACKAGE, found)
     states = _states(store, found)

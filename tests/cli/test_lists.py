@@ -142,3 +142,13 @@ def test_a_session_that_is_over_says_since_when_and_an_open_one_does_not(
     assert run(["--db", db, "session", "list"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert ", ended 2" in lines["over"] and ", ended" not in lines["open"]
+
+
+def test_a_group_that_is_not_there_is_named_beside_what_every_group_has(
+    shop: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, where in (((), "The store"), (("--session", SESSION), SESSION)):
+        assert run(["--db", shop, "list", "packages", "--group", "NONE-1", *words]) == 0
+        assert f"{where} has no group 'NONE-1'; it has " in capsys.readouterr().err
+        run(["--db", shop, "list", "packages", "--group", "global", *words])
+        assert "has no group" not in capsys.readouterr().err
