@@ -63,7 +63,7 @@ def whole_cli(commands: Table) -> "LazyGroup":
         context.obj = Call.at_start().merged(given)
 
     whole.lazy = commands
-    whole.params += _global_options()
+    whole.params += map(_parameter, GLOBALS)
     return whole
 
 
@@ -115,19 +115,17 @@ class LazyGroup(NamingGroup):
 
 
 class StoreCommand(click.Command):
-    """A command that also takes the global options after its name, and gets a Call first."""
+    """A command that also takes the global options after its name."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.params += _global_options()
+    declared: declare.Command
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Merge the options from both places into one Call."""
-        ctx.obj = ctx.obj.merged({name: ctx.params.pop(name) for name in GLOBAL_NAMES})
-        return super().invoke(ctx)
+    def invoke(self, ctx: click.Context) -> int:
+        """Merge the options from both places into one Call, and run what is declared."""
+        call: Call = ctx.obj.merged({name: ctx.params.pop(name, None) for name in GLOBAL_NAMES})
+        return run_command(self.declared, call, ctx.params)
 
 
-class RawCommand(click.Command):
+class RawCommand(StoreCommand):
     """A command whose words are not click's to read; only help is, where it comes first."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -145,25 +143,18 @@ def as_click(declared: declare.Declared) -> click.Command:
         commands = {name: as_click(command) for name, command in declared.commands.items()}
         return NamingGroup(declared.name, commands, help=declared.help)
     if declared.usage is not None:
-        raw = RawCommand(declared.name, callback=_callback(declared), help=declared.help, add_help_option=False)
-        raw.options_metavar = " ".join(declared.usage)
-        return raw
-    return StoreCommand(
-        declared.name,
-        params=[_parameter(parameter) for parameter in declared.parameters],
-        callback=_callback(declared),
-        help=declared.help,
-        hidden=declared.is_old,
-        context_settings=None if declared.is_interspersed else {"allow_interspersed_args": False},
-    )
-
-
-def _callback(command: declare.Command) -> Any:
-    @click.pass_obj
-    def callback(call: Call, /, **values: object) -> int:
-        return run_command(command, call, values)
-
-    return callback
+        command: StoreCommand = RawCommand(declared.name, help=declared.help, add_help_option=False)
+        command.options_metavar = " ".join(declared.usage)
+    else:
+        command = StoreCommand(
+            declared.name,
+            params=[_parameter(parameter) for parameter in (*declared.parameters, *GLOBALS)],
+            help=declared.help,
+            hidden=declared.is_old,
+            context_settings=None if declared.is_interspersed else {"allow_interspersed_args": False},
+        )
+    command.declared = declared
+    return command
 
 
 def _parameter(one: declare.Parameter) -> click.Parameter:
@@ -210,10 +201,6 @@ class _Words(click.Choice[str]):
         except click.BadParameter as error:
             said = f"{_ended(error.message)}{meant('word', value, self.choices)}"
             raise click.BadParameter(said, ctx, param) from error
-
-
-def _global_options() -> list[click.Parameter]:
-    return [_parameter(one) for one in GLOBALS]
 
 
 _HELP = """Ranked context for coding agents, from one local index.
