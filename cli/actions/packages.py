@@ -33,15 +33,9 @@ def save(call: Call, store: Store, path: str, title: str | None, create_session:
 def saved_reply(saved: SavedPackage, about: Mapping[str, object] | None = None, lines: Iterable[str] = ()) -> Reply:
     """What a save answers: `about` are further fields, `lines` further lines."""
     replaced = f", replaces {public_id(PACKAGE, saved.supersedes)}" if saved.supersedes else ""
-    return Reply(
-        lambda: Extended(saved, about or {}),
-        [
-            f"Saved {public_id(PACKAGE, saved.id)} (version {saved.version}{replaced}) "
-            f"for {', '.join(saved.consumers)}",
-            *lines,
-        ],
-        notes=saved.notes,
-    )
+    version = f"version {saved.version}{replaced}"
+    said = f"Saved {public_id(PACKAGE, saved.id)} ({version}) for {', '.join(saved.consumers)}"
+    return Reply(lambda: Extended(saved, about or {}), [said, *lines], notes=saved.notes)
 
 
 def list_(call: Call, store: Store, **options: Any) -> Reply:
@@ -87,11 +81,9 @@ def consume(call: Call, store: Store, package_id: str, agent: str, iteration: in
     """Record that an agent has taken a package."""
     number = number_of(store.primary, package_id, PACKAGE, 12)
     is_new = records.consume(store, number, agent, iteration, team=load_config(store).team)
-    done = "consumed" if is_new else "was consumed before"
-    return Reply(
-        lambda: {"package": number, "agent": agent, "iteration": iteration, "recorded": is_new},
-        [f"{public_id(PACKAGE, number)} {done} at iteration {iteration}"],
-    )
+    done = f"{'consumed' if is_new else 'was consumed before'} at iteration {iteration}"
+    answer = {"package": number, "agent": agent, "iteration": iteration, "recorded": is_new}
+    return Reply(lambda: answer, [f"{public_id(PACKAGE, number)} {done}"])
 
 
 def _package_lines(states: Mapping[int, str], call: Call, package: Package) -> Iterator[str]:

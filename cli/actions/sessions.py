@@ -125,10 +125,8 @@ def end_session(call: Call, store: Store, name: str, status: str) -> Reply:
         before = records.end_session(change, name, status.strip().lower())
     session = find_session(store.primary, name)
     done = f"is {session.status}" if before.status != session.status else f"was {session.status} before"
-    return Reply(
-        lambda: Extended(session, {"before": before.status}),
-        [f"{one_line(name)} {done}; it ended {format_us(session.ended_at or 0)}"],
-    )
+    said = f"{one_line(name)} {done}; it ended {format_us(session.ended_at or 0)}"
+    return Reply(lambda: Extended(session, {"before": before.status}), [said])
 
 
 def create_group(
@@ -149,10 +147,8 @@ def set_status(call: Call, store: Store, name: str, status: str, session: str) -
     wanted = status.strip().lower()
     with store.write() as change:
         before = records.set_group_status(change, session, name, wanted)
-    return Reply(
-        lambda: {"session_id": session, "group_id": name, "status": wanted, "before": before.status},
-        [f"{one_line(name)} of {one_line(session)}: {before.status} → {wanted}"],
-    )
+    answer = {"session_id": session, "group_id": name, "status": wanted, "before": before.status}
+    return Reply(lambda: answer, [f"{one_line(name)} of {one_line(session)}: {before.status} → {wanted}"])
 
 
 def list_groups(call: Call, store: Store, session: str) -> Reply:

@@ -54,11 +54,8 @@ def seed(call: Call, store: Store, file: str | None, session: str | None) -> Rep
         seeded = seed_skills(change, value, team=team, session_id=session_id)
     whom = f"session {one_line(session)}" if session else "sessions made from now on"
     levels = f"{seeded.skills} skill level{'' if seeded.skills == 1 else 's'}"
-    return Reply(
-        lambda: Extended(seeded, {"file": path, "session_id": session}),
-        [f"Seeded {levels} for {', '.join(seeded.agents) or 'no agent'}, for {whom}"],
-        notes=seeded.notes,
-    )
+    said = f"Seeded {levels} for {', '.join(seeded.agents) or 'no agent'}, for {whom}"
+    return Reply(lambda: Extended(seeded, {"file": path, "session_id": session}), [said], notes=seeded.notes)
 
 
 def checklist(call: Call, store: Store, agent: str, session: str | None, testing_mode: str) -> Reply:

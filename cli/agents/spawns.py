@@ -113,17 +113,12 @@ def _block(call: HookCall, session: Session, agent_type: str, task: str, room: i
         with call.store.write() as change:
             group_id(change, session.id, call.group)
     budget = call.settings.spawn_tokens
+    role, asked = role_of(call.config, call.settings, agent_type), bounded_text(public_part(task))
     for _ in range(_TRIES):
         if room < _LEAST_CHARACTERS or not budget:
             break
         request = AssembleRequest(
-            session.name,
-            role_of(call.config, call.settings, agent_type),
-            call.group,
-            bounded_text(public_part(task)),
-            budget=budget,
-            reach="project",
-            is_explained=False,
+            session.name, role, call.group, asked, budget=budget, reach="project", is_explained=False
         )
         result, spawn = make_assembly(call.store, request, call.config)
         if spawn is None or not (result.packages or result.reasoning or result.errors or result.linked):

@@ -49,11 +49,8 @@ def save(call: Call, store: Store, solution: str, hints: tuple[str, ...], is_fin
             "it says only that something failed, so nothing is recognised by it: save the output that says what."
         )
     title = error_title(saved.error_type, saved.message)
-    return Reply(
-        lambda: Extended(saved, {"project": project, "error": title}),
-        _saved_lines(saved, project, title),
-        notes=tuple(notes),
-    )
+    record = Extended(saved, {"project": project, "error": title})
+    return Reply(lambda: record, _saved_lines(saved, project, title), notes=tuple(notes))
 
 
 def _saved_lines(saved: SavedKnownError, project: str, what: str) -> Iterator[str]:
@@ -114,13 +111,9 @@ def _count(store: Store, error: str, session: str | None, *, has_helped: bool) -
     after = before._replace(confirmations=record.confirmations, refutations=record.refutations)
     moved = f"{record.before} → {record.after}" if record.before != record.after else f"still {record.after}"
     more = {"id": before.id, "state": record.after, "confidence": _own_confidence(after)}
-    return Reply(
-        lambda: Extended(record, more),
-        [
-            f"{public_id(_KIND, before.id)}: {moved} ({record.confirmations} for, {record.refutations} against), "
-            f"confidence {_own_confidence(before):.2f} → {_own_confidence(after):.2f}"
-        ],
-    )
+    counts = f"({record.confirmations} for, {record.refutations} against)"
+    confidence = f"confidence {_own_confidence(before):.2f} → {_own_confidence(after):.2f}"
+    return Reply(lambda: Extended(record, more), [f"{public_id(_KIND, before.id)}: {moved} {counts}, {confidence}"])
 
 
 def _confirmed_of(store: Store, session_id: int, error: StoredError) -> tuple[tuple[str, ...], str | None]:

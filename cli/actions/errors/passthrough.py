@@ -46,11 +46,10 @@ def run_through(command: Sequence[str]) -> Finished:
     sys.stderr.flush()
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        return Finished(NOT_FOUND, b"", b"", f"{command[0]}: {error.strerror}")
     except (OSError, ValueError) as error:
+        code = NOT_FOUND if isinstance(error, FileNotFoundError | NotADirectoryError) else NOT_RUNNABLE
         why = error.strerror if isinstance(error, OSError) else str(error)
-        return Finished(NOT_RUNNABLE, b"", b"", f"{command[0]}: {why}")
+        return Finished(code, b"", b"", f"{command[0]}: {why}")
     with _signals_to(process):
         stdout, stderr = _pass_on(process)
         code = process.wait()
