@@ -259,11 +259,12 @@ def _pull(store: Store, log: TeamLog, head: Head, told: Told | None) -> tuple[in
     own, applied = own_uuid(store.primary), state_of(store).applied
     first, pulled, reports = applied, 0, list[ImportReport]()
     exchange: Exchange | None = None
+    sealer = Sealer(store)
     try:
         while lines := log.lines(head.id, applied, own):
             if exchange is None:
-                exchange = Exchange(store, own, door="log")
-                exchange.sealer = Sealer(store)
+                exchange = Exchange(store, own, door="log", sealer=sealer)
+            sealer.note(lines)
             bring(exchange, log.project, lines, lambda n: advance(store, head.history, applied=n, head=n))
             pulled += len(lines)
             applied = lines[-1].n
@@ -284,8 +285,6 @@ def bring(exchange: Exchange, project: str, lines: Sequence[LogLine], done: Call
     """
     batch: list[Line | BadLine] = []
     size = 0
-    if isinstance(exchange.sealer, Sealer):
-        exchange.sealer.note(lines)
     for line in lines:
         found = _incoming(project, line)
         if found is not None:

@@ -21,7 +21,7 @@ from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.orders import FORGET, REMOVED
-from ctxrank.indexer.exchange.register import COUNTED, source_of
+from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import note_erasing
 from ctxrank.indexer.privacy.redact_again import redact_again
@@ -30,7 +30,7 @@ from ctxrank.indexer.store.blocklist import PATH, SESSION
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import put_setting, read_row, read_rows
 from ctxrank.indexer.store.ids import foreign_id, origin_code
-from ctxrank.indexer.store.imported_rows import write_entry
+from ctxrank.indexer.store.imported_rows import source_of, write_entry
 from ctxrank.indexer.store.store import Store
 
 _SETTING: Final = "sealed_order_"

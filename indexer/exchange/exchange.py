@@ -28,26 +28,27 @@ from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_ba
 from ctxrank.indexer.exchange.lines import BadLine, Line, LineReader, batches
 from ctxrank.indexer.exchange.orders import FORGET, REMOVED, DigestOrder, Order, OrderDoor, digest_order
 from ctxrank.indexer.exchange.origin_removal import is_blocked
-from ctxrank.indexer.exchange.register import COUNTED, GONE, Ledger, Origin, number_of, row_key, seq_of, source_of
+from ctxrank.indexer.exchange.register import COUNTED, GONE, Ledger, Origin, number_of, row_key, seq_of
 from ctxrank.indexer.exchange.run import Account, ImportReport, ImportRun, KindCount
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_redaction_unfinished, note_redacting
 from ctxrank.indexer.privacy.purge import (
     BY_ORDER,
+    Plan,
     finish_forgetting,
-    forget_numbers,
     forget_planned,
+    plan_numbers,
     plan_ordered,
 )
 from ctxrank.indexer.privacy.redact_again import redact_again
-from ctxrank.indexer.privacy.removal import HERE, Remover, Seal
+from ctxrank.indexer.privacy.removal import HERE, Remover, Seal, unchecked_references
 from ctxrank.indexer.store import blocklist, origins
 from ctxrank.indexer.store.blocklist import SECRET
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code, own_uuid
-from ctxrank.indexer.store.imported_rows import read_entry, write_entry
+from ctxrank.indexer.store.imported_rows import read_entry, source_of, write_entry
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_uuid, one_line
 
@@ -86,8 +87,8 @@ def import_jsonl(
         with store.write() as change:
             origin_code(change.connection, sender, is_wanted=True)
             decide(change, sender, "accepted", "import")
-    exchange = Exchange(store, sender, from_origins)
-    exchange.takes_back = is_accepted and sender == own_uuid(store.primary)
+    takes_back = is_accepted and sender == own_uuid(store.primary)
+    exchange = Exchange(store, sender, from_origins, takes_back=takes_back)
     exchange.bring(lines.records(), tell)
     if lines.end_counts is None:
         return exchange.finish(["The file has no end line: it is cut off, and what was behind the cut is missing."])
@@ -113,20 +114,32 @@ class _Removal(NamedTuple):
 class Exchange:
     """One import of lines of one or more stores, which came by a file or by a team's log; `read` counts the lines of
     each kind.
+
+    A file `takes_back` what this store made and lost where a person agrees: that it is ours it says itself. `sealer`
+    is what seals the removals of an order, by its number.
     """
 
-    def __init__(self, store: Store, sender: str, wanted: Sequence[str] = (), door: OrderDoor = "file") -> None:
+    def __init__(
+        self,
+        store: Store,
+        sender: str,
+        wanted: Sequence[str] = (),
+        door: OrderDoor = "file",
+        *,
+        takes_back: bool = False,
+        sealer: Callable[[int], Seal | None] = lambda number: None,
+    ) -> None:
         for digits in wanted:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
                 raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
         self.read: Counter[str] = Counter()
-        self.takes_back = door != "file"  # what we lost; that a file is ours it says itself, and a person has to agree
-        self.sealer: Callable[[int], Seal | None] | None = None  # what seals the removals of an order, by its number
         self._store = store
         self._mode = load_config(store).redaction_mode
         self._sender = sender
         self._wanted = tuple(map(digits_of, wanted))
         self._door: OrderDoor = door
+        self._takes_back = takes_back or door != "file"
+        self._sealer = sealer
         self._own = own_uuid(store.primary)
         self._account = Account()
         self._imports: dict[str, LineImport] = {}
@@ -164,7 +177,7 @@ class Exchange:
             state = origins.state_of(change.connection, uuid)
             if code and state == "asked" and self._door == "log":
                 decide(change, uuid, state := "accepted", "log")
-        is_accepted = state == "accepted" if code else self.takes_back
+        is_accepted = state == "accepted" if code else self._takes_back
         return Origin(uuid, code, uuid == self._sender, is_accepted=is_accepted)
 
     def _is_kept_out(self, uuid: str) -> bool:
@@ -201,7 +214,7 @@ class Exchange:
     def _remove(self, uuid: str, lines: list[Line]) -> None:
         """Apply that records were removed by their origin, or that every store has to forget them."""
         orders_of: dict[_Removal, int | None] = {}  # 0: it needs none; None: it waits, or was declined
-        with self._store.write() as change:
+        with unchecked_references(self._store.primary), self._store.write() as change:
             for line in lines:
                 try:
                     one = self._removal(change, uuid, line)
@@ -209,13 +222,12 @@ class Exchange:
                         orders_of[one] = self._enter_removal(change, uuid, line, one) if one.gone == BY_ORDER else 0
                 except UsageError as error:
                     self._account.skip(REMOVED, line.shown, error.message)
-        removals = {one: order_id for one, order_id in orders_of.items() if order_id is not None}
-        rows: dict[int, dict[str, list[int]]] = {}
-        for one, order_id in removals.items():
-            rows.setdefault(order_id, {}).setdefault(one.kind, []).extend([one.row_id] * bool(one.row_id))
-        for order_id, numbers in rows.items():
-            self._forgotten.update(forget_numbers(self._store, numbers, self._remover(uuid, order_id)))
-        with self._store.write() as change:
+            removals = {one: order_id for one, order_id in orders_of.items() if order_id is not None}
+            rows: dict[int, dict[str, list[int]]] = {}
+            for one, order_id in removals.items():
+                rows.setdefault(order_id, {}).setdefault(one.kind, []).extend([one.row_id] * bool(one.row_id))
+            for order_id, numbers in rows.items():
+                self._forget_planned(change, plan_numbers(change.connection, numbers), uuid, order_id)
             for one in removals:
                 # Row 0: it may be made again, by its origin.
                 write_entry(change.connection, source_of(one.of), one.kind, one.key, str(one.seq))
@@ -223,8 +235,10 @@ class Exchange:
                     query = "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0"
                     change.connection.execute(query, (one.gone, one.kind, one.row_id))
 
-    def _remover(self, uuid: str, order_id: int) -> Remover:
-        return Remover(uuid, order_id or None, self.sealer(order_id) if self.sealer and order_id else None)
+    def _forget_planned(self, change: Change, plan: Plan, uuid: str, order_id: int) -> None:
+        """Remove what a store says has to go, by an order or (0) because it removed its own."""
+        by = Remover(uuid, order_id, self._sealer(order_id)) if order_id else Remover(uuid)
+        self._forgotten.update(forget_planned(change, plan, by))
 
     def _enter_removal(self, change: Change, uuid: str, line: Line, one: _Removal) -> int | None:
         """The number of an order to remove a record; None where it waits, or was declined."""
@@ -288,49 +302,47 @@ class Exchange:
                 known += 1
             else:
                 fresh.setdefault(order.key, []).append(order)
-        obeyed = [order for key, given in fresh.items() for order in self._obeyed(key, given)]
+        obeyed = sum(self._obey(key, given) for key, given in fresh.items())
         if obeyed or known:
-            self._account.add(FORGET, KindCount(len(obeyed), 0, known))
-        with self._store.write() as change:
-            for order in obeyed:
-                blocklist.block_by_order(change.connection, *order)
-            if any(order.kind == SECRET for order in obeyed):
-                note_redacting(change)
+            self._account.add(FORGET, KindCount(obeyed, 0, known))
 
-    def _obeyed(self, key: str, given: list[DigestOrder]) -> Iterator[DigestOrder]:
-        """The orders of one store that are not to wait; what they mean is gone, but for secrets, all of which are
-        looked for at the end.
+    def _obey(self, key: str, given: list[DigestOrder]) -> int:
+        """Carry out the orders of one store that are not to wait; returns how many.
+
+        What they mean is gone, but for secrets, all of which are looked for at the end.
         """
         primary, code = self._store.primary, self._entered(key).code
-        secrets = [one for one in given if one.kind == SECRET]
+        secrets, others = ([one for one in given if (one.kind == SECRET) is is_secret] for is_secret in (True, False))
         touched = orders.records_with(primary, secrets, code) if secrets else 0
         is_within = self._bound(key).allows(touched, len(secrets))
-        for order in secrets:
-            with self._store.write() as change:
-                order_id = self._enter(change, order.order, touched, is_within)
-            if order_id is not None:
-                self._redacted_for = Remover(key, order_id)
-                yield order
-            touched = 0  # they were counted together
         here = cache(partial(orders.digests_here, primary, key))
-        others = [one for one in given if one.kind != SECRET]
         with self._store.write() as change:
-            idle = [
-                order
-                for order in others
-                if order.digest not in here(order.kind) and self._enter(change, order.order, 0) is not None
-            ]
-        yield from idle
+            obeyed = [self._block(change, order, touched, is_within) for order in secrets[:1]]
+            obeyed += [self._block(change, order, 0, is_within) for order in secrets[1:]]  # they were counted together
+            idle = [order for order in others if order.digest not in here(order.kind)]
+            obeyed += [self._block(change, order, 0) for order in idle]
         for order in others:
-            if order.digest not in here(order.kind):
-                continue
-            plan = plan_ordered(primary, order.kind, order.means)
-            touched = orders.records_in(primary, plan.rows, code)
-            with self._store.write() as change:
-                order_id = self._enter(change, order.order, touched)
-            if order_id is not None:
-                self._forgotten.update(forget_planned(self._store, plan, self._remover(key, order_id)))
-                yield order
+            if order.digest in here(order.kind):
+                with unchecked_references(primary), self._store.write() as change:
+                    plan = plan_ordered(primary, order.kind, order.means)
+                    touched = orders.records_in(primary, plan.rows, code)
+                    obeyed.append(self._block(change, order, touched, plan=plan))
+        return sum(obeyed)
+
+    def _block(
+        self, change: Change, order: DigestOrder, touched: int, is_within: bool | None = None, plan: Plan | None = None
+    ) -> bool:
+        """Carry out an order: what it means goes, and does not come in again; False where it waits, or was declined."""
+        order_id = self._enter(change, order.order, touched, is_within)
+        if order_id is None:
+            return False
+        if plan is not None:
+            self._forget_planned(change, plan, order.key, order_id)
+        if order.kind == SECRET:
+            self._redacted_for = Remover(order.key, order_id)
+            note_redacting(change)
+        blocklist.block_by_order(change.connection, *order)
+        return True
 
     def finish(self, losses: Iterable[str] = ()) -> ImportReport:
         """What was done; `losses` are what the file is missing."""

@@ -14,14 +14,14 @@ from ctxrank.indexer.catalogue import kinds_of
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.declarations import Column, Kind, Meaning
 from ctxrank.indexer.exchange import merge
-from ctxrank.indexer.exchange.register import COUNTED, source_of
+from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.light_typing import NamedTuple, is_list
 from ctxrank.indexer.privacy.purge import BY_ORDER
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import origin_and_number, origins_of
-from ctxrank.indexer.store.imported_rows import Entry, read_entry
+from ctxrank.indexer.store.imported_rows import Entry, read_entry, source_of
 
 Fields = dict[str, object]
 

@@ -10,13 +10,14 @@ import apsw
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange import merge
-from ctxrank.indexer.exchange.register import COUNTED, source_of
+from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.privacy.erase import note_erasing
-from ctxrank.indexer.privacy.purge import PurgeReport, finish_forgetting, forget_numbers
+from ctxrank.indexer.privacy.purge import PurgeReport, finish_forgetting, forget_planned, plan_numbers
 from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
 from ctxrank.indexer.store.blocklist import SESSION, Blocklist, block_here
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origins_of
+from ctxrank.indexer.store.imported_rows import source_of
 from ctxrank.indexer.store.store import Store
 
 _OF_ORIGIN = "id < 0 AND (-id >> 31) = ?"
@@ -35,7 +36,7 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
     if is_dry_run:
         counts = {name: len(ids) for name, ids in (numbers | counted).items() if ids}
         return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
-    with store.write() as change:  # first of all it may not come in again
+    with unchecked_references(store.primary), store.write() as change:
         kept_out = block_here(change.connection, SESSION, [_blocked_name(uuid)])
         # Its counts are taken out of what all stores have; what nobody else counted goes.
         lonely = {
@@ -45,8 +46,7 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
         for table in ("package_consumers", "deliveries"):
             change.connection.execute(f"DELETE FROM {table} WHERE origin = ?", (code,))
         note_erasing(change)
-    counts = dict(forget_numbers(store, numbers | lonely))
-    with unchecked_references(store.primary), store.write() as change:
+        counts = dict(forget_planned(change, plan_numbers(change.connection, numbers | lonely)))
         # What it said of packages that are not here waits under its uuid.
         change.connection.execute("DELETE FROM imported_rows WHERE source = ? OR kind = ?", (source_of(uuid), uuid))
         tables = [kind.table.name for kind in KINDS.values() if kind.is_of_a_session]

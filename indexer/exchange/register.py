@@ -20,17 +20,12 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, foreign_id
-from ctxrank.indexer.store.imported_rows import Entry, read_entry
+from ctxrank.indexer.store.imported_rows import Entry, read_entry, source_of
 from ctxrank.indexer.text.digests import digest_of
 
 # Kinds with one row for all stores, by their natural key.
 COUNTED = tuple(kind.name for kind in KINDS.values() if kind.counts)
 GONE = 1 << 60  # beyond the number of any change: what has to be forgotten stays so
-
-
-def source_of(uuid: str) -> str:
-    """What the register calls the store of a uuid."""
-    return f"jsonl:{uuid}"
 
 
 class Origin(NamedTuple):

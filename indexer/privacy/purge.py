@@ -34,8 +34,8 @@ from ctxrank.indexer.privacy.removal import (
     unchecked_references,
 )
 from ctxrank.indexer.records.sessions import find_session
-from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, and_above, block, block_here, same_text
-from ctxrank.indexer.store.connection import read_column, read_map, read_row, require_value
+from ctxrank.indexer.store.blocklist import PATH, SESSION, and_above, block, block_here, same_text
+from ctxrank.indexer.store.connection import read_column, read_map, read_row, require_value, snapshot
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
@@ -71,37 +71,40 @@ class Plan(NamedTuple):
     notes: list[str]
 
 
+Planner = Callable[[apsw.Connection, Plan], None]  # adds to a plan what is to go
+
+
 def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget one document. Raises NotFoundError, UsageError for a part of one, LockedError."""
-    document_id(store.primary, ref)
+    return _carry_out(store, partial(_plan_document, ref=ref), is_dry_run=is_dry_run)
+
+
+def _plan_document(primary: apsw.Connection, plan: Plan, ref: DocumentRef) -> None:
+    document_id(primary, ref)
     if ref.kind == "passage":
         query = """
             SELECT o.kind, o.record_id FROM documents AS d JOIN documents AS o ON o.id = d.owner_id WHERE d.id = ?
         """
-        owner = read_row(store.primary, query, (ref.number,), DocumentRef)
+        owner = read_row(primary, query, (ref.number,), DocumentRef)
         raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' purges all of it.")
-    plan = _new_plan(store.primary)
     if ref.kind == "package":
         versions = """
             SELECT o.id FROM packages AS p JOIN packages AS o ON o.session_id = p.session_id AND o.path = p.path
              WHERE p.id = ? AND (p.id < 0) = (o.id < 0) AND (p.id > 0 OR (-p.id >> 31) = (-o.id >> 31))
         """
-        _plan_packages(store.primary, plan, _ids(store.primary, versions, ref.number))
-    elif kinds_of(store.primary)[ref.kind].is_file:
-        table = removable(store.primary)[ref.kind]
-        column = next(column for other, column in file_tables(store.primary) if other == table)
+        _plan_packages(primary, plan, _ids(primary, versions, ref.number))
+    elif kinds_of(primary)[ref.kind].is_file:
+        table = removable(primary)[ref.kind]
+        column = next(column for other, column in file_tables(primary) if other == table)
         query = f"SELECT {_SHOWN} FROM {_with_folders(table, column)} WHERE f.id = ?"
-        _plan_path(store.primary, plan, require_value(store.primary, query, (ref.number,), str))
+        _plan_path(primary, plan, require_value(primary, query, (ref.number,), str))
     else:
         plan.rows[ref.kind] = [ref.number]
-    return _carry_out(store, plan, is_dry_run=is_dry_run)
 
 
 def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Purge a session and all that belongs to it. Raises NotFoundError, LockedError."""
-    plan = _new_plan(store.primary)
-    _plan_session(store.primary, plan, name)
-    return _carry_out(store, plan, is_dry_run=is_dry_run)
+    return _carry_out(store, partial(_plan_session, name=name), is_dry_run=is_dry_run)
 
 
 def _plan_session(primary: apsw.Connection, plan: Plan, name: str) -> None:
@@ -118,17 +121,19 @@ def _plan_session(primary: apsw.Connection, plan: Plan, name: str) -> None:
 
 def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget a file or a folder, and every package of it. Raises NotFoundError where nothing is known of it."""
-    require_owners(store.primary, "purge")
     wanted, top = os.path.realpath(path), os.path.realpath(store.location.root)
     below = os.path.relpath(wanted, top).replace(os.sep, "/") if is_inside(top, wanted) else wanted
-    for shown in dict.fromkeys((below, path.rstrip("/") or path)):  # as given from here, and as the store has it
-        plan = _new_plan(store.primary)
-        _plan_path(store.primary, plan, shown)
-        if any(plan.rows.values()):
-            return _carry_out(store, plan, is_dry_run=is_dry_run)
-    raise NotFoundError(
-        f"Nothing is stored of {path}.", f"Give a path as 'ctxrank show' has it, below {store.location.root}."
-    )
+
+    def planned(primary: apsw.Connection, plan: Plan) -> None:
+        for shown in (below, path.rstrip("/") or path):  # as given from here, and as the store has it
+            plan.kept_out.clear()
+            _plan_path(primary, plan, shown)
+            if any(plan.rows.values()):
+                return
+        hint = f"Give a path as 'ctxrank show' has it, below {store.location.root}."
+        raise NotFoundError(f"Nothing is stored of {path}.", hint)
+
+    return _carry_out(store, planned, is_dry_run=is_dry_run)
 
 
 def finish_forgetting(store: Store) -> bool:
@@ -163,25 +168,17 @@ def orderable_texts(primary: apsw.Connection, kind: str) -> Collection[str]:
 
 def forget_blocked(store: Store) -> None:
     """Remove the records that the blocklist holds: a redaction may have made a text the same as one that was purged."""
-    blocked = Blocklist(store.primary)
-    for kind in (kind.name for kind in kinds_of(store.primary).values() if kind.blocked):
-        forget_planned(store, plan_ordered(store.primary, kind, partial(blocked.holds, kind)))
+    with unchecked_references(store.primary), store.write() as change:
+        for kind in [kind.name for kind in kinds_of(change.connection).values() if kind.blocked]:
+            plan = plan_ordered(change.connection, kind, partial(change.blocklist.holds, kind))
+            forget_planned(change, plan)
 
 
-def forget_numbers(store: Store, numbers: Mapping[str, Sequence[int]], by: Remover = HERE) -> Mapping[str, int]:
-    """Remove records by kind and row id, with the documents of files among them; what may come again is not decided."""
-    plan = _new_plan(store.primary)
+def plan_numbers(primary: apsw.Connection, numbers: Mapping[str, Sequence[int]]) -> Plan:
+    """Records by kind and row id, with the documents of files among them; what may come again is not decided."""
+    plan = _new_plan(primary)
     plan.rows.update({kind: list(ids) for kind, ids in numbers.items() if kind in plan.rows})
-    return forget_planned(store, plan, by)
-
-
-def forget_planned(store: Store, plan: Plan, by: Remover = HERE) -> Mapping[str, int]:
-    """Remove what a plan says; the log of removals has whose order it was."""
-    counts = _counts(plan)
-    if counts:
-        with unchecked_references(store.primary), store.write() as change:
-            _remove(change, plan, counts, by)
-    return counts
+    return plan
 
 
 def _new_plan(primary: apsw.Connection) -> Plan:
@@ -231,14 +228,19 @@ def _plan_path(primary: apsw.Connection, plan: Plan, path: str) -> None:
     plan.kept_out.setdefault(PATH, []).append(path)
 
 
-def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
+def _carry_out(store: Store, planned: Planner, *, is_dry_run: bool) -> PurgeReport:
+    """Plan and remove in one transaction: what another process saves is in the plan, or finds the blocklist."""
     require_owners(store.primary, "purge")
-    failures = _plan_the_same(store.primary, plan)
-    counts = _counts(plan)
+    plan = _new_plan(store.primary)
     if is_dry_run:
-        return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
+        with snapshot(store.primary):
+            planned(store.primary, plan)
+            _plan_the_same(store.primary, plan)
+        return PurgeReport(_counts(plan), (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
-        _remove(change, plan, counts, HERE)
+        planned(change.connection, plan)
+        failures = _plan_the_same(change.connection, plan)
+        counts = forget_planned(change, plan)
         numbers = [number for kind, texts in plan.kept_out.items() for number in block(change.connection, kind, texts)]
         numbers += block_here(change.connection, "error", failures)
         for kind, ids in plan.rows.items():
@@ -280,9 +282,11 @@ def _blocked_texts(primary: apsw.Connection, kind: Kind) -> dict[int, str]:
     return read_map(primary, f"SELECT id, {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}", (), int, str)
 
 
-def _remove(change: Change, plan: Plan, counts: Mapping[str, int], by: Remover) -> None:
-    """Everything in one transaction, noted as removed by whom."""
-    connection = change.connection
+def forget_planned(change: Change, plan: Plan, by: Remover = HERE) -> Mapping[str, int]:
+    """Remove what a plan says, inside the caller's transaction; the log of removals has whose order it was."""
+    connection, counts = change.connection, _counts(plan)
+    if not counts:
+        return counts
     note_removals(connection, counts, by)
     note_erasing(change)
     with sealing(connection, by.seal):
@@ -299,6 +303,7 @@ def _remove(change: Change, plan: Plan, counts: Mapping[str, int], by: Remover) 
             "DELETE FROM labels WHERE text NOT IN"
             " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
         )
+    return counts
 
 
 def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:

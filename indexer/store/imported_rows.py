@@ -24,6 +24,11 @@ class Entry(NamedTuple):
 _PLACE = "source = ? AND kind = ? AND source_key = ?"
 
 
+def source_of(uuid: str) -> str:
+    """What the register calls the store of a uuid."""
+    return f"jsonl:{uuid}"
+
+
 def read_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> Entry | None:
     """What is known of a row now."""
     query = f"SELECT digest, target_id FROM imported_rows WHERE {_PLACE}"

@@ -40,7 +40,7 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import read_passages
 from ctxrank.indexer.exchange.lines import parse_line
-from ctxrank.indexer.exchange.register import Ledger, Origin, source_of
+from ctxrank.indexer.exchange.register import Ledger, Origin
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.retention import prune_older
@@ -52,7 +52,7 @@ from ctxrank.indexer.store.blocklist import block
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import DocumentRef, foreign_id, origin_code, public_id
-from ctxrank.indexer.store.imported_rows import Entry, write_entry
+from ctxrank.indexer.store.imported_rows import Entry, source_of, write_entry
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.passages import content_digest
 

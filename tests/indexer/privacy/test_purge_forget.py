@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -420,6 +421,28 @@ def test_another_process_may_write_meanwhile(store: Store) -> None:
     store.catch_up()
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
     assert store.primary.execute("SELECT count(*) FROM packages WHERE summary LIKE 'heron %'").get == 40
+
+
+@each_row("what", ("session", "path", "package"))
+def test_what_another_process_saves_while_a_purge_begins_goes_with_it(tmp_path: Path, what: str) -> None:
+    with make_store(tmp_path / what) as store, open_again(store) as other:
+        save(store, "docs/plan.md", "# Plan\n\nheron\n", summary="A heron.")
+        write = store.write
+
+        def write_later() -> Any:
+            store.write = write  # type: ignore[method-assign]
+            save(other, "docs/plan.md", f"# Plan\n\n{WORD}\n", summary=f"A {WORD}.")
+            return write()
+
+        store.write = write_later  # type: ignore[method-assign]
+        if what == "session":
+            forget_session(store, "S")
+        elif what == "path":
+            forget_path(store, "docs")
+        else:
+            forget_document(store, parse_ref("package:1"))
+        assert bytes_left(store, WORD) == []
+        assert read_column(store.primary, "SELECT count(*) FROM documents", (), int) == [0]
 
 
 def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:

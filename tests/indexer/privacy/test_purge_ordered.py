@@ -1,6 +1,6 @@
 """What other stores order, origins that are removed and pruning of what was kept unasked take: that, and no more."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import apsw
@@ -14,8 +14,8 @@ from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.privacy import retention
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due
-from ctxrank.indexer.privacy.purge import forget_numbers, forget_path, forget_planned, orderable_texts, plan_ordered
-from ctxrank.indexer.privacy.removal import Remover, removals, sealing
+from ctxrank.indexer.privacy.purge import forget_path, forget_planned, orderable_texts, plan_numbers, plan_ordered
+from ctxrank.indexer.privacy.removal import HERE, Remover, removals, sealing, unchecked_references
 from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.blocklist import PATH, SESSION, blocked_entries
@@ -79,19 +79,26 @@ def test_an_order_of_a_path_takes_what_findings_note_of_its_lines_and_blocks_not
     for path in ("docs/S.md", "docs/T.md", "docs/U.md"):
         store.primary.execute(query, (path,))
     meant = ("docs/S.md", "docs/T.md")
-    forget_planned(store, plan_ordered(store.primary, PATH, meant.__contains__))
+    with unchecked_references(store.primary), store.write() as change:
+        forget_planned(change, plan_ordered(store.primary, PATH, meant.__contains__))
     assert read_column(store.primary, "SELECT path FROM anchors", (), str) == ["docs/U.md"]
     assert blocked_entries(store.primary) == []  # the order itself is on the list
 
 
+def _forget_numbers(store: Store, numbers: dict[str, list[int]], by: Remover = HERE) -> Mapping[str, int]:
+    with unchecked_references(store.primary), store.write() as change:
+        return forget_planned(change, plan_numbers(store.primary, numbers), by)
+    raise AssertionError("nothing swallows an exception")
+
+
 def test_what_is_removed_by_number_is_that_and_of_the_kinds_that_are_removed_so(store: Store) -> None:
-    assert forget_numbers(store, {"reasoning": [1, 1], "group": [1]}, Remover(OTHER_STORE, 7)) == {"reasoning": 1}
+    assert _forget_numbers(store, {"reasoning": [1, 1], "group": [1]}, Remover(OTHER_STORE, 7)) == {"reasoning": 1}
     assert sorted(left(store)) == sorted(
         [("S",), ("T",), ("docs/S.md",), ("docs/S.md",), ("docs/T.md",), ("docs/T.md",), ("T caches",)]
     )
     (removal,) = removals(store.primary)
     assert (removal.origin, removal.order, removal.kind, removal.removed) == (OTHER_STORE, 7, "reasoning", 1)
-    assert forget_numbers(store, {}) == {} and len(removals(store.primary)) == 1
+    assert _forget_numbers(store, {}) == {} and len(removals(store.primary)) == 1
 
 
 def test_what_is_sealed_has_the_rows_that_went_and_not_what_is_numbered_anew(store: Store) -> None:
@@ -101,7 +108,7 @@ def test_what_is_sealed_has_the_rows_that_went_and_not_what_is_numbered_anew(sto
         assert not writer.execute("SELECT 1 FROM reasoning WHERE id = 1").fetchall()
         sealed.append(changes)
 
-    forget_numbers(store, {"reasoning": [1]}, Remover(OTHER_STORE, 7, seal))
+    _forget_numbers(store, {"reasoning": [1]}, Remover(OTHER_STORE, 7, seal))
     (changes,) = sealed
     tables = {change.name for change in apsw.Changeset.iter(changes)}
     assert {"reasoning", "documents"} <= tables and not tables & {"tombstones", "record_log", "labels"}
