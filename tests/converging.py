@@ -6,6 +6,7 @@ may be an exchange that dies in the middle and is repeated, or comes twice.
 
 import contextlib
 import io
+import itertools
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.privacy.purge import forget_document, forget_path
+from ctxrank.indexer.privacy.purge import SAID_AGAIN, forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.packages import NewPackage, consume, save_package
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
@@ -75,6 +76,7 @@ class Machines:
         self.folder = folder
         self.stores = {name: make_store(folder / name) for name in NAMES}
         self.told: dict[tuple[str, str], int] = {}
+        self.asking = set[Store]()  # those that were told to ask for whole exports
 
     def take(self, step: tuple[Any, ...]) -> None:
         """One step; what a store refuses (a purged path, a repeated text) it refuses."""
@@ -132,7 +134,11 @@ class Machines:
         query = "SELECT kind, record_id FROM documents WHERE record_id IS NOT NULL ORDER BY id"
         refs = [DocumentRef(str(kind), int(number)) for kind, number in store.primary.execute(query)]
         if refs:
-            forget_document(store, refs[which % len(refs)])
+            self._heed(store, forget_document(store, refs[which % len(refs)]).notes)
+
+    def _heed(self, store: Store, notes: tuple[str, ...]) -> None:
+        if SAID_AGAIN in notes:
+            self.asking.add(store)
 
     def _purge_path(self, store: Store, path: str) -> None:
         forget_path(store, path)
@@ -145,9 +151,9 @@ class Machines:
         self, name: str, other: str, *, is_whole: bool = False, dies_at: int = 0, all_origins: bool = False
     ) -> None:
         """Export from one and import into the other; a death leaves the cursor where it was."""
-        since = 0 if is_whole else self.told.get((name, other), 0)
-        lines = list(export_lines(self.stores[name], since=since, all_origins=all_origins))
         target = self.stores[other]
+        since = 0 if is_whole or target in self.asking else self.told.get((name, other), 0)
+        lines = list(export_lines(self.stores[name], since=since, all_origins=all_origins))
         if dies_at:
             self._bring_and_die(target, lines, dies_at)
         self.bring(target, lines)
@@ -157,8 +163,8 @@ class Machines:
         """Import lines."""
         data = "".join(lines).encode()
         accept(target, data)
-        import_jsonl(target, io.BytesIO(data))
-        agree(target)
+        self._heed(target, import_jsonl(target, io.BytesIO(data)).notes)
+        self._heed(target, agree(target))
 
     def _bring_and_die(self, target: Store, lines: list[str], dies_at: int) -> None:
         """Import until so many transactions are in, then no further."""
@@ -181,11 +187,10 @@ class Machines:
 
     def settle(self) -> None:
         """Tell everything to everybody, until orders have been carried out and told, too."""
-        for _ in range(3):
-            for name in NAMES:
-                for other in NAMES:
-                    if name != other:
-                        self.tell(name, other)
+        for number in range(4):
+            for name, other in itertools.permutations(NAMES, 2):
+                if number < 3 or self.stores[other] in self.asking:
+                    self.tell(name, other)
 
     def _ids(self, store: Store, table: str) -> list[int]:
         return [int(number) for (number,) in store.primary.execute(f"SELECT id FROM {table} ORDER BY abs(id), id")]

@@ -89,10 +89,10 @@ def bring(store: Store, data: bytes, *, is_accepted: bool = True) -> ImportRepor
     return import_jsonl(store, io.BytesIO(data), is_accepted=is_accepted)
 
 
-def agree(store: Store) -> None:
-    """Carry out every order that waits."""
-    if waiting := waiting_orders(store.primary):
-        carry_out(store, waiting)
+def agree(store: Store) -> tuple[str, ...]:
+    """Carry out every order that waits; returns what is said of it."""
+    waiting = waiting_orders(store.primary)
+    return carry_out(store, waiting).notes if waiting else ()
 
 
 def accept(store: Store, data: bytes) -> None:

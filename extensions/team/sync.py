@@ -143,7 +143,7 @@ def _begin(store: Store, head: Head) -> TeamState:
 
     def begun(state: TeamState) -> TeamState:
         if state.history != head.history or state.applied > head.n:
-            state = TeamState(state.project, head.history)
+            state = TeamState(state.project, head.history, pushed=0 if state.history else state.pushed)
         return state._replace(head=head.n, trouble="")
 
     _change_state(store, begun)

@@ -7,9 +7,7 @@ from ctxrank.indexer.store import origins
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.origins import OriginState
 from ctxrank.indexer.store.store import Change
-
-# What a store that was refused sent through the log since is asked for again.
-_ASK_AGAIN = "UPDATE settings SET value = json_set(value, '$.applied', 0) WHERE key = 'team_log' AND value <> ''"
+from ctxrank.indexer.store.team_log import ask_again
 
 
 def decide(change: Change, uuid: str, state: OriginState, by: str, who: str = "") -> None:
@@ -26,4 +24,4 @@ def decide(change: Change, uuid: str, state: OriginState, by: str, who: str = ""
     for (kind, number), counts in zip(counted, own, strict=True):
         merge.sum_up(change, kind, number, counts)
     if was_refused and state != "refused":
-        connection.execute(_ASK_AGAIN)
+        ask_again(connection)  # for what it sent through the log since

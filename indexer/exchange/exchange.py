@@ -34,6 +34,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_redaction_unfinished, note_redacting
 from ctxrank.indexer.privacy.purge import (
     BY_ORDER,
+    SAID_AGAIN,
     Plan,
     finish_forgetting,
     forget_planned,
@@ -239,6 +240,8 @@ class Exchange:
         """Remove what a store says has to go, by an order or (0) because it removed its own."""
         by = Remover(uuid, order_id, self._sealer(order_id)) if order_id else Remover(uuid)
         self._forgotten.update(forget_planned(change, plan, by))
+        if SAID_AGAIN in plan.notes and SAID_AGAIN not in self._account.notes:
+            self._account.notes.append(SAID_AGAIN)
 
     def _enter_removal(self, change: Change, uuid: str, line: Line, one: _Removal) -> int | None:
         """The number of an order to remove a record; None where it waits, or was declined."""

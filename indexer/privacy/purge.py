@@ -38,10 +38,16 @@ from ctxrank.indexer.store.blocklist import PATH, SESSION, and_above, block, blo
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, require_value, snapshot
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.facets import id_list
-from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, own_uuid, public_id
+from ctxrank.indexer.store.imported_rows import forget_lines
 from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.store.team_log import ask_again
 
 BY_ORDER = 2  # what the record log says of a record that every store has to forget
+SAID_AGAIN = (
+    "Other stores have an error or a strategy that went, too: what they say of it comes with their next whole export;"
+    " a team's log is read again by itself."
+)
 # The path of a row below its root or its tree, as a person names it.
 _SHOWN = "CASE WHEN r.path = '.' OR r.path LIKE '@%' THEN f.path ELSE r.path || '/' || f.path END"
 # A path that is one, or lies below it.
@@ -303,6 +309,12 @@ def forget_planned(change: Change, plan: Plan, by: Remover = HERE) -> Mapping[st
             "DELETE FROM labels WHERE text NOT IN"
             " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
         )
+    # Of what all stores have one of, the younger text stood here for others, too: theirs comes in its place.
+    joined = [kind.name for kind in kinds_of(connection).values() if kind.counts]
+    of = by.origin or own_uuid(connection)
+    if sum(forget_lines(connection, kind, plan.rows[kind], of) for kind in joined):
+        plan.notes.append(SAID_AGAIN)
+        ask_again(connection)
     return counts
 
 

@@ -3,10 +3,13 @@
 What the state of a row is, its importer says: exchange/register.py for lines, cli/agents/notes.py for notes.
 """
 
+from collections.abc import Iterable
+
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_map, read_row
+from ctxrank.indexer.store.facets import id_list
 
 
 class Entry(NamedTuple):
@@ -46,6 +49,16 @@ def write_entry(
 def remove_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> None:
     """Forget a row, inside the caller's transaction."""
     connection.execute(f"DELETE FROM imported_rows WHERE {_PLACE}", (source, kind, str(key)))
+
+
+def forget_lines(connection: apsw.Connection, kind: str, target_ids: Iterable[int], but_of: str) -> int:
+    """Let what stores say of rows that went be news again, but for one store; returns of how many lines."""
+    query = """
+        DELETE FROM imported_rows
+         WHERE source LIKE 'jsonl:%' AND source <> ? AND kind = ? AND target_id IN (SELECT value FROM json_each(?))
+    """
+    connection.execute(query, (source_of(but_of), kind, id_list(target_ids)))
+    return connection.changes()
 
 
 def take_waiting(connection: apsw.Connection, source: str, kind: str, number: int) -> dict[int, str]:

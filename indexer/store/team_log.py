@@ -17,7 +17,8 @@ class TeamState(NamedTuple):
     """Which project of the log a store has joined, and how far it is with it."""
 
     project: str
-    history: str = ""  # which history of the log the numbers are of: it begins another one after a restore
+    # Which history of the log the numbers are of: it begins another one after a restore; '': it is to be read again.
+    history: str = ""
     applied: int = 0  # number of the log's change up to which all that others wrote is here
     head: int = 0  # number of the log's last change when it was last asked
     pushed: int = 0  # number of this store's record log up to which all is in the log
@@ -36,3 +37,9 @@ _READ = "SELECT {} FROM settings WHERE key = ?".format(", ".join(f"value ->> '$.
 def read_state(primary: apsw.Connection) -> TeamState | None:
     """How far the store is; None where it has joined no log. SQLite reads the JSON: a query loads no library for it."""
     return read_row(primary, _READ, (SETTING,), TeamState)
+
+
+def ask_again(writer: apsw.Connection) -> None:
+    """Let the next exchange read all of the log, whatever one that is under way says. `writer` has a transaction."""
+    query = "UPDATE settings SET value = json_set(value, '$.history', '') WHERE key = ? AND value <> ''"
+    writer.execute(query, (SETTING,))

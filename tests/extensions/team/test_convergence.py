@@ -95,6 +95,20 @@ def test_what_came_from_elsewhere_is_not_pushed_again(machines: SharingMachines)
     assert [(done.pushed, done.pulled) for done in again] == [(0, 0)] * 3
 
 
+def test_an_error_that_others_saved_with_another_text_comes_back_where_one_purged_it(machines: SharingMachines) -> None:
+    for name, solution in (("c", "queue"), ("a", "heron")):
+        machines.take(("error", name, "KeyError: 'port'", solution))
+        machines.sharing.sync(name)
+        machines.sharing.sync("b")
+    machines.take(("purge", "a", 0))
+    machines.settle()
+    compare(machines)
+    solutions = [
+        store.primary.execute("SELECT solution FROM error_patterns").fetchall() for store in machines.stores.values()
+    ]
+    assert solutions == [[("queue",)]] * 3
+
+
 @settings(
     max_examples=12, deadline=None, phases=(Phase.generate,), derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],

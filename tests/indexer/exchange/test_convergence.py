@@ -11,6 +11,7 @@ from converging import Machines, compare, steps
 from examples import examples
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 
 @pytest.fixture
@@ -72,6 +73,15 @@ def test_an_error_that_one_store_purges_and_another_saved_later_has_the_date_of_
     converges([first, later, of_a, of_c, purged])
     converges([first, of_a, purged, of_a, later])
     converges([first, purged, of_a, later, of_c])
+
+
+@pytest.mark.slow
+@each_row("purged_at", ("a", "b"))
+def test_an_error_that_others_saved_with_another_text_comes_back_where_it_is_purged(purged_at: str) -> None:
+    older, younger = ("error", "c", "KeyError: 'port'", "queue"), ("error", "a", "KeyError: 'port'", "heron")
+    of_a, of_c = (("exchange", name, "b", False, 0, False) for name in "ac")
+    for first, second in ((of_a, of_c), (of_c, of_a)):
+        converges([older, younger, first, second, ("purge", purged_at, 0)])
 
 
 @pytest.mark.slow
