@@ -8,8 +8,9 @@ from builders import make_store, save
 
 from ctxrank.indexer.fulltext.catch_up import rebuild
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-from ctxrank.indexer.fulltext.impact_bounds import SHORTEST
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, SHORTEST
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import DocumentRef
 
 
@@ -31,6 +32,14 @@ def test_the_index_knows_the_shortest_document_of_every_term(tmp_path: Path) -> 
         _lengths(index_of(store).connection, "kiwi")[:2] == [shortest, third]
         and _lengths(index_of(store).connection, "plum")[0] == next_one
     )
+
+
+def test_new_terms_are_written_in_the_order_of_the_tables_columns(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    save(store, "a.md", None, summary="kiwi")
+    query = "SELECT name FROM pragma_table_info('terms') ORDER BY cid"
+    columns = read_column(index_of(store).connection, query, (), str)
+    assert columns == ["id", "term", "df", "titles", *COLUMNS]
 
 
 def test_a_removed_document_leaves_its_length_behind_until_the_index_is_made_anew(tmp_path: Path) -> None:
