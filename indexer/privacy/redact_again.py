@@ -174,8 +174,13 @@ def _line(texts: IncomingTexts, value: str) -> str:
     return value if clean == value else one_line(clean)
 
 
+_EMPTY = ("[]", "{}", "null")
+
+
 def _cleaned_json(texts: IncomingTexts, value: str) -> str:
     """The value redacted; one without a secret stays as it is written, down to its spaces."""
+    if value in _EMPTY:  # most lists of most records
+        return value
     clean = texts.json(value, empty=value)
     return value if clean == IncomingTexts(RedactionMode.OFF).json(value, empty=value) else clean
 
