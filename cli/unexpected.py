@@ -14,6 +14,7 @@ from ctxrank.indexer.extensions import absence
 from ctxrank.indexer.store.connection import DAMAGED_STEP, require_value, translate
 from ctxrank.indexer.store.location import find_store
 
+_MOST_READ_BYTES = 250_000_000  # two seconds
 # Raised for a value of another type than its column: SQLite returns whatever is on a page.
 _OF_WRONG_VALUES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -42,7 +43,7 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
         return DamagedError(f"The store is damaged ({problem}).", DAMAGED_STEP)
     return CtxrankError(
         f"Internal error: {type(error).__name__}: {error}",
-        "Please report it; CTXRANK_TRACEBACK=1 shows where.",
+        "Please report it, unless 'ctxrank doctor' finds the store damaged; CTXRANK_TRACEBACK=1 shows where.",
     )
 
 
@@ -60,9 +61,14 @@ def _refused(error: OSError) -> CtxrankError:
 
 
 def _damage(db: str | None, root: str | None) -> str:
-    """What is wrong with the store, as SQLite's quick check or the doctor's of texts says; '' for nothing, no store."""
+    """What is wrong with the store, as SQLite's quick check or the doctor's of texts says, which read all of it; '' for
+    nothing, no store, or one that is too large to be read before an answer.
+    """
     try:
-        with closing(open_to_look(find_store(db, root).primary, 0)) as primary:
+        path = find_store(db, root).primary
+        if os.path.getsize(path) > _MOST_READ_BYTES:
+            return ""
+        with closing(open_to_look(path, 0)) as primary:
             found = require_value(primary, "PRAGMA quick_check(1)", (), str)
             texts = examine_texts(primary) if found == "ok" else None
     except apsw.CorruptError as error:

@@ -69,9 +69,15 @@ class Column(NamedTuple):
         return self.key or self.name
 
     @property
-    def is_list(self) -> bool:
-        """Whether it holds a JSON list: a broken one becomes an empty one."""
-        return self.replacement == "'[]'"
+    def json_type(self) -> str:
+        """What SQLite calls the JSON that it holds, which is what a repair writes: '' for any."""
+        return {"'[": "array", "'{": "object"}.get(self.replacement[:2], "")
+
+    @property
+    def is_broken(self) -> str:
+        """SQL: whether a value is no JSON, or JSON of another type than the column's."""
+        other_type = f"json_type({self.name}) <> '{self.json_type}'" if self.json_type else "0"
+        return f"CASE json_valid({self.name}) WHEN 0 THEN 1 WHEN 1 THEN {other_type} END"
 
     @property
     def is_redacted(self) -> bool:

@@ -165,7 +165,8 @@ def _number(primary: apsw.Connection, query: str, *values: int | str) -> int:
 def examine_texts(primary: apsw.Connection) -> Finding:
     """SQLite checks where a text is, not what it says: a wiped page reads as zeros, and any bytes pass for text."""
     places: dict[str, list[str]] = {"wiped": [], "undecodable": [], "no-json": []}
-    as_json = {(table.name, one.name) for table in tables_of(primary) for one in table.stored if one.replacement}
+    columns = [(table.name, column) for table in tables_of(primary) for column in table.stored if column.replacement]
+    as_json = {(table, column.name): column.is_broken for table, column in columns}
     query = """
         SELECT t.name, c.name
           FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
@@ -180,8 +181,7 @@ def examine_texts(primary: apsw.Connection) -> Finding:
                 isinstance(text, bytes) and not text.isascii() and text.decode(errors="replace").encode() != text
                 for (text,) in stored
             ),
-            "no-json": (table, column) in as_json
-            and _number(primary, f'SELECT count(*) FROM "{table}" WHERE NOT json_valid("{column}")'),
+            "no-json": _number(primary, f'SELECT count(*) FROM "{table}" WHERE {as_json.get((table, column), 0)}'),
         }
         for case, count in counts.items():
             places[case] += [f"{count} in {table}.{column}"] * bool(count)

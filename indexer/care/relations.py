@@ -54,7 +54,7 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> tuple[Counter
         for column in table.stored:
             if column.replacement:
                 values = f"{column.name} = {column.replacement}"
-                primary.execute(f"UPDATE {table.name} SET {values} WHERE NOT json_valid({column.name})")
+                primary.execute(f"UPDATE {table.name} SET {values} WHERE {column.is_broken}")
                 rebuilt[table.name] += primary.changes()
     for name, filler in _FILLERS.items():
         for number, known in lost.get(name, {}).items():

@@ -11,6 +11,7 @@ from builders import make_store
 from damage import PAGE, closed
 from tables import each_row
 
+from ctxrank.cli import unexpected
 from ctxrank.cli.unexpected import explained
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
 
@@ -72,7 +73,7 @@ def _refusal(number: int, name: str | None = "/a") -> OSError:
                 error,
                 CtxrankError,
                 f"Internal error: {type(error).__name__}: {error}",
-                "Please report it; CTXRANK_TRACEBACK=1 shows where.",
+                "Please report it, unless 'ctxrank doctor' finds the store damaged; CTXRANK_TRACEBACK=1 shows where.",
             )
             for error in (
                 ValueError("odd"),
@@ -119,8 +120,19 @@ def test_a_text_that_is_no_json_is_damage_wherever_it_is_met(here: Path) -> None
             told = explained(error, str(primary))
             assert (type(told), told.exit_code) == (DamagedError, 5)
     assert explained(ValueError("odd"), str(primary)).message == (
-        "The store is damaged (texts are no longer JSON: 1 in sessions.metadata)."
+        "The store is damaged (texts are no longer JSON, or JSON of another type: 1 in sessions.metadata)."
     )
+
+
+def test_a_store_that_is_large_is_not_read_before_an_answer(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    primary = here / ".ctxrank" / "ctxrank.db"
+    with closing(apsw.Connection(str(primary))) as connection:
+        connection.execute("INSERT INTO sessions (name, created_at, metadata) VALUES ('S', 1, '{')")
+    monkeypatch.setattr(unexpected, "_MOST_READ_BYTES", primary.stat().st_size - 1)
+    told = explained(ValueError("odd"), str(primary))
+    assert told.message == "Internal error: ValueError: odd" and "'ctxrank doctor'" in told.hint
+    monkeypatch.setattr(unexpected, "_MOST_READ_BYTES", primary.stat().st_size)
+    assert type(explained(ValueError("odd"), str(primary))) is DamagedError
 
 
 def test_where_it_came_from_is_shown_on_request_alone(

@@ -92,7 +92,9 @@ def test_what_a_column_says_of_itself() -> None:
     assert redacted == [True] * 3 and not Column("a", Meaning.NAME).is_redacted
     assert not Column("a", Meaning.TEXT, is_ours=True).is_redacted
     assert not Column("a", Meaning.TEXT, source="t.c").is_redacted
-    assert [Column("a", Meaning.JSON, replacement=empty).is_list for empty in ("'[]'", "'{}'")] == [True, False]
+    replacements = ("'[]'", "'{}'", "json_quote(a)", "NULL")
+    types = [Column("a", Meaning.JSON, replacement=empty).json_type for empty in replacements]
+    assert types == ["array", "object", "", ""]
     assert (Column("a", Meaning.TEXT, key="b").exported_as, Column("a", Meaning.TEXT).exported_as) == ("b", "a")
 
 

@@ -8,6 +8,7 @@ import apsw
 import pytest
 from builders import found, make_store, save, search_ids
 from damage import closed, flipped, leaves_of, root_of, rows_of, without_logs, zeroed
+from exported import fill
 from index_contents import has_no_ghosts
 from linked_builders import copy_fixture
 from page_damage import sorts_of
@@ -16,6 +17,8 @@ from tables import each_row
 from ctxrank.cli.call import given_options
 from ctxrank.cli.main import run
 from ctxrank.cli.unexpected import explained
+from ctxrank.indexer.catalogue import tables
+from ctxrank.indexer.errors.failed_commands import FailedCommand, TreeState, remember
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.location import Location
@@ -75,6 +78,37 @@ def test_a_text_that_is_no_utf_8_is_found_by_doctor_and_stops_no_index_for_good(
     with open_store(shop.primary) as store:
         save(store, "late.md", "A chamois.\n")
         assert search_ids(store, "chamois") != [] and has_no_ghosts(store)
+
+
+_TYPED = [(table.name, one.name, one.json_type) for table in tables() for one in table.stored if one.json_type]
+
+
+@each_row("table, column, type", _TYPED)
+def test_json_of_another_type_than_its_columns_is_damage_that_a_repair_ends(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], table: str, column: str, type: str
+) -> None:
+    with make_store(tmp_path_factory.mktemp("typed")) as store:
+        fill(store)
+        with store.write() as change:
+            remember(change, FailedCommand("k", "make", ".", "KeyError: 'port'", TreeState(), 1))
+        for value in ("3", "null", '"a"', {"array": "{}", "object": "[]"}[type]):
+            store.primary.execute(f"UPDATE {table} SET {column} = ?", (value,))
+            assert store.primary.changes()
+            told = explained(TypeError("odd"), store.location.primary).message
+            assert told.startswith("The store is damaged (texts are") and f"{table}.{column}" in told
+        location = closed(store)
+    assert run(["--db", location.primary, "doctor", "--repair", "apply"]) == 0
+    with open_store(location.primary) as store:
+        (found,) = store.primary.execute(f"SELECT DISTINCT json_type({column}) FROM {table}")
+        assert found == (type,)
+    capsys.readouterr()
+    for command in (
+        ("error", "show", "error:1"),
+        ("error", "match", "--message", "KeyError: no 8"),
+        ("list", "errors"),
+    ):
+        run(["--db", location.primary, *command])
+    assert "Internal error" not in "".join(capsys.readouterr())
 
 
 def test_a_term_that_only_fts5_has_makes_the_index_anew(shop: Location) -> None:
