@@ -26,7 +26,7 @@ from ctxrank.indexer.exchange import merge, orders
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_batches
 from ctxrank.indexer.exchange.lines import BadLine, Line, LineReader, batches
-from ctxrank.indexer.exchange.orders import FORGET, REMOVED, DigestOrder, Order, OrderDoor, digest_order
+from ctxrank.indexer.exchange.orders import FORGET, REMOVED, Order, OrderDoor, digest_order
 from ctxrank.indexer.exchange.origin_removal import is_blocked
 from ctxrank.indexer.exchange.register import COUNTED, GONE, Ledger, Origin, number_of, row_key, seq_of
 from ctxrank.indexer.exchange.run import Account, ImportReport, ImportRun, KindCount
@@ -292,24 +292,24 @@ class Exchange:
 
         Those of this store are on its list, or were taken off it.
         """
-        fresh: dict[str, list[DigestOrder]] = {}  # by the store that gave them
+        fresh: dict[str, list[Order]] = {}  # by the store that gave them
         known = 0
         for line in lines:
             try:
                 order = digest_order(line)
-                self._entered(order.key)
+                self._entered(order.origin)
             except UsageError as error:
                 self._account.skip(FORGET, line.shown, error.message)
                 continue
-            if order.key == self._own or blocklist.is_entered(self._store.primary, order.kind, order.digest):
+            if order.origin == self._own or blocklist.is_entered(self._store.primary, order.kind, order.key):
                 known += 1
             else:
-                fresh.setdefault(order.key, []).append(order)
+                fresh.setdefault(order.origin, []).append(order)
         obeyed = sum(self._obey(key, given) for key, given in fresh.items())
         if obeyed or known:
             self._account.add(FORGET, KindCount(obeyed, 0, known))
 
-    def _obey(self, key: str, given: list[DigestOrder]) -> int:
+    def _obey(self, key: str, given: list[Order]) -> int:
         """Carry out the orders of one store that are not to wait; returns how many.
 
         What they mean is gone, but for secrets, all of which are looked for at the end.
@@ -322,10 +322,10 @@ class Exchange:
         with self._store.write() as change:
             obeyed = [self._block(change, order, touched, is_within) for order in secrets[:1]]
             obeyed += [self._block(change, order, 0, is_within) for order in secrets[1:]]  # they were counted together
-            idle = [order for order in others if order.digest not in here(order.kind)]
+            idle = [order for order in others if order.key not in here(order.kind)]
             obeyed += [self._block(change, order, 0) for order in idle]
         for order in others:
-            if order.digest in here(order.kind):
+            if order.key in here(order.kind):
                 with unchecked_references(primary), self._store.write() as change:
                     plan = plan_ordered(primary, order.kind, order.means)
                     touched = orders.records_in(primary, plan.rows, code)
@@ -333,18 +333,18 @@ class Exchange:
         return sum(obeyed)
 
     def _block(
-        self, change: Change, order: DigestOrder, touched: int, is_within: bool | None = None, plan: Plan | None = None
+        self, change: Change, order: Order, touched: int, is_within: bool | None = None, plan: Plan | None = None
     ) -> bool:
         """Carry out an order: what it means goes, and does not come in again; False where it waits, or was declined."""
-        order_id = self._enter(change, order.order, touched, is_within)
+        order_id = self._enter(change, order, touched, is_within)
         if order_id is None:
             return False
         if plan is not None:
-            self._forget_planned(change, plan, order.key, order_id)
+            self._forget_planned(change, plan, order.origin, order_id)
         if order.kind == SECRET:
-            self._redacted_for = Remover(order.key, order_id)
+            self._redacted_for = Remover(order.origin, order_id)
             note_redacting(change)
-        blocklist.block_by_order(change.connection, *order)
+        blocklist.block_by_order(change.connection, order.kind, order.key, order.prefilter, order.origin)
         return True
 
     def finish(self, losses: Iterable[str] = ()) -> ImportReport:

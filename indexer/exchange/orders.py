@@ -33,6 +33,7 @@ from ctxrank.indexer.text.digests import BLOCKED_BYTES
 from ctxrank.indexer.text.lines import is_uuid
 
 REMOVED, FORGET = "removed", "forget"
+_SAID = ("key", "record", "kind", "digest", "prefilter")  # how a line calls what an order to forget has
 _ORDERS = """
     SELECT w.id, coalesce(o.who, ''), w.came_by, w.came_at, w.touched, w.origin, w.record, w.kind, w.key, w.prefilter
       FROM orders AS w LEFT JOIN origins AS o ON o.uuid = w.origin WHERE {} ORDER BY w.id
@@ -42,28 +43,11 @@ _NOTHING, _ANYTHING = -1, 1 << 60
 OrderDoor = Literal["log", "file", "person"]  # by which an order came; a person here agreed to it
 
 
-class DigestOrder(NamedTuple):
-    """What every store has to forget, by a digest keyed with the uuid of the store that says so."""
-
-    kind: str
-    digest: str
-    prefilter: str
-    key: str
-
-    def means(self, text: str) -> bool:
-        """Whether it is about a path, the name of a session, or the text of a record."""
-        return any(blocklist.digest(self.key, self.kind, part) == self.digest for part in _parts(self.kind, text))
-
-    @property
-    def order(self) -> "Order":
-        """As it is entered."""
-        return Order(self.key, FORGET, self.kind, self.digest, self.prefilter)
-
-
 class Order(NamedTuple):
     """An order: whose it is, `forget` by a digest or `removed` by a record's `number@uuid`, and what of.
 
-    `prefilter` is that of a secret's digest, or the number of the removal's last change.
+    A digest is keyed with the uuid of the store whose order it is. `prefilter` is that of a secret's digest, or the
+    number of the removal's last change.
     """
 
     origin: str
@@ -71,6 +55,10 @@ class Order(NamedTuple):
     kind: str
     key: str
     prefilter: str
+
+    def means(self, text: str) -> bool:
+        """Whether one by a digest is about a path, the name of a session, or the text of a record."""
+        return any(blocklist.digest(self.origin, self.kind, part) == self.key for part in _parts(self.kind, text))
 
 
 class WaitingOrder(NamedTuple):
@@ -122,13 +110,13 @@ class Bound:
         return True
 
 
-def digest_order(line: Line) -> DigestOrder:
-    """The order of a line. Raises UsageError."""
-    order = DigestOrder(*(str(line.values.get(name)) for name in DigestOrder._fields))
+def digest_order(line: Line) -> Order:
+    """The order of a line to forget something. Raises UsageError."""
+    order = Order(*(FORGET if name == "record" else str(line.values.get(name)) for name in _SAID))
     kinds = (PATH, SESSION, SECRET, *(kind.name for kind in KINDS.values() if kind.blocked))
     is_filter = re.fullmatch("[0-9]{1,9} [0-9]{1,9}" if order.kind == SECRET else "", order.prefilter)
-    is_digest = re.fullmatch(f"[0-9a-f]{{{2 * BLOCKED_BYTES}}}", order.digest)
-    if order.kind not in kinds or not is_digest or not is_filter or not is_uuid(order.key):
+    is_digest = re.fullmatch(f"[0-9a-f]{{{2 * BLOCKED_BYTES}}}", order.key)
+    if order.kind not in kinds or not is_digest or not is_filter or not is_uuid(order.origin):
         raise UsageError("it is no order")
     if order.kind == SECRET and not LEAST_CHARS <= int(order.prefilter.split()[0]) <= MOST_CHARS:
         raise UsageError(f"it orders to forget what has not {LEAST_CHARS} to {MOST_CHARS} characters")
@@ -145,9 +133,9 @@ def _parts(kind: str, text: str) -> Iterable[str]:
     return blocklist.and_above(text) if kind == PATH else (text,)
 
 
-def records_with(primary: apsw.Connection, orders: Iterable[DigestOrder], code: int) -> int:
+def records_with(primary: apsw.Connection, orders: Iterable[Order], code: int) -> int:
     """How many records hold one of these secrets, without those that the origin of the code made."""
-    secrets = tuple(blocklist.secret_of(one.digest, one.prefilter, one.key, is_order=True) for one in orders)
+    secrets = tuple(blocklist.secret_of(one.key, one.prefilter, one.origin, is_order=True) for one in orders)
     query = """
         SELECT coalesce(o.id, d.id), coalesce(o.record_id, d.record_id, 0), d.title || char(10) || d.body
           FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id

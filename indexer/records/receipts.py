@@ -10,8 +10,8 @@ from itertools import takewhile
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
-from ctxrank.indexer.light_typing import Any, NamedTuple
-from ctxrank.indexer.store.connection import Page, read_column, read_page, read_row, read_value, wait_for_locks
+from ctxrank.indexer.light_typing import Any, NamedTuple, cast
+from ctxrank.indexer.store.connection import Page, read_column, read_value, wait_for_locks
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
@@ -177,46 +177,29 @@ def part_digests(parts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     return tuple((digest_of(part, _PART_DIGEST_BYTES), len(part)) for part in parts)
 
 
-_QUERY = """
-    SELECT r.id, r.kind, s.name, g.name, r.agent, r.iteration, r.seq, r.inputs, r.entries, r.parts, r.digest,
-           r.tokens, r.created_at
-      FROM receipts AS r
-      LEFT JOIN sessions AS s ON s.id = r.session_id
-      LEFT JOIN groups AS g ON g.id = r.group_id
-"""
-
-
 def get_receipt(primary: apsw.Connection, receipt_id: int) -> Receipt:
     """One receipt. Raises NotFoundError."""
-    receipt = read_row(primary, f"{_QUERY} WHERE r.id = ?", (receipt_id,), _receipt)
+    from ctxrank.indexer.store.rows import read_where  # noqa: PLC0415  start-up: a spawn reads no receipt
+
+    receipt = read_where(primary, "receipts", Receipt, {"id": receipt_id})
     if receipt is None:
         raise NotFoundError(
             f"There is no receipt {receipt_id}.",
             f"'ctxrank list receipts' shows what there is; the newest {KEPT_PER_GROUP} of a group or task are kept.",
         )
-    return receipt
+    return _read(receipt)
 
 
 def list_receipts(
-    primary: apsw.Connection,
-    *,
-    session: str | None = None,
-    group: str | None = None,
-    agent: str | None = None,
-    kind: str | None = None,
-    naming: str | None = None,
-    limit: int = -1,
+    primary: apsw.Connection, *, naming: str | None = None, limit: int = -1, **wanted: str | None
 ) -> Page[Receipt]:
-    """Receipts, the newest first; `naming` only those with an entry of this id."""
-    query = f"""
-        {_QUERY}
-         WHERE (:session IS NULL OR s.name = :session) AND (:group IS NULL OR g.name = :group)
-           AND (:agent IS NULL OR r.agent = :agent) AND (:kind IS NULL OR r.kind = :kind)
-           AND (:naming IS NULL OR instr(r.entries, char(9) || :naming || char(9)))
-         ORDER BY r.id DESC
-    """
-    values = {"session": session, "group": group, "agent": agent, "kind": kind, "naming": naming}
-    return read_page(primary, query, values, _receipt, limit=limit)
+    """Receipts of a session, group, agent and kind, the newest first; `naming` only those with an entry of this id."""
+    from ctxrank.indexer.store.rows import list_where  # noqa: PLC0415  as above
+
+    named = ":naming IS NULL OR instr(t.entries, char(9) || :naming || char(9))"
+    values = {**wanted, "naming": naming}
+    found = list_where(primary, "receipts", Receipt, values, f"({named})", order="t.id DESC", limit=limit)
+    return Page(map(_read, found), found.total)
 
 
 def delivered_to_run(primary: apsw.Connection, session_id: int, run: str, before: int) -> list[str]:
@@ -231,14 +214,12 @@ def delivered_to_run(primary: apsw.Connection, session_id: int, run: str, before
     return [entry.id for entry in entries if entry.is_included and entry.detail != "line"]
 
 
-def _receipt(*columns: Any) -> Receipt:
-    """A row of `_QUERY`."""
-    stored: dict[str, Any] = dict(zip(Receipt._fields, columns, strict=True))
-    pairs = (line.partition("\t") for line in stored["inputs"].split("\n") if line)
-    stored["inputs"] = {name: _unescaped(value) for name, _, value in pairs}
-    stored["entries"] = tuple(_entry(line) for line in stored["entries"].split("\n") if line)
-    stored["parts"] = tuple(_parts(stored["parts"]))
-    return Receipt(**stored)
+def _read(stored: Any) -> Receipt:
+    """A receipt whose lists are still the lines that are stored."""
+    pairs = (line.partition("\t") for line in stored.inputs.split("\n") if line)
+    inputs = {name: _unescaped(value) for name, _, value in pairs}
+    entries = tuple(_entry(line) for line in stored.entries.split("\n") if line)
+    return cast("Receipt", stored._replace(inputs=inputs, entries=entries, parts=tuple(_parts(stored.parts))))
 
 
 def _parts(text: str) -> list[tuple[str, int]]:

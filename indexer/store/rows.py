@@ -70,7 +70,7 @@ def _selected(
     fields = row_type._fields
     values = {name: value for name, value in wanted.items() if value is not None or name not in fields}
     columns = ", ".join(map(_column, fields))
-    session = " JOIN sessions AS s ON s.id = t.session_id" if "session" in fields else ""
+    session = " LEFT JOIN sessions AS s ON s.id = t.session_id" if "session" in fields else ""
     group = " LEFT JOIN groups AS g ON g.id = t.group_id" if "group" in fields else ""
     all_of = " AND ".join((*(f"{_column(name)} = :{name}" for name in values if name in fields), *conditions)) or "1"
     return f"SELECT {columns} FROM {table} AS t{session}{group} WHERE {all_of}", values
