@@ -370,7 +370,7 @@ class Exchange:
                 "other stores' records are found; they are said unasked once you accept them: 'ctxrank origins'."
             )
         for imported in self._imports.values():
-            account.notes += imported.files.notes()
+            account.notes += imported.run.notes()
         if account.unusable:
             losses = [*losses, f"Lines that say what no store can take: {account.unusable}."]
         return account.report(losses)._replace(waiting=self._waiting)

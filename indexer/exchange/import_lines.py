@@ -13,14 +13,12 @@ from functools import partial
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exchange.kinds import hooks
 from ctxrank.indexer.exchange.kinds.artifacts import ARTIFACT, ArtifactImport
-from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.packages import PackageHooks
 from ctxrank.indexer.exchange.kinds.records import RecordImport
 from ctxrank.indexer.exchange.kinds.usages import USAGE, bring_usages
 from ctxrank.indexer.exchange.lines import Key, Line
 from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.fulltext.background import Notify, background_indexer
-from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
@@ -33,6 +31,7 @@ _HOOKS = {
     "reasoning": hooks.ReasoningHooks,
     "error": hooks.ErrorHooks,
     "failure": hooks.FailureHooks,
+    "package": PackageHooks,
 }
 
 Progress = Callable[[int, int], None]
@@ -40,23 +39,14 @@ Writer = Callable[[Iterable[Line]], None]
 
 
 class LineImport:
-    """Brings in lines of one origin; `imports` makes what reads and writes a kind's records.
+    """Brings in lines of one origin; `imports` makes what reads and writes a kind's records."""
 
-    `is_read` is false where the root is not known to be that of the files.
-    """
-
-    def __init__(self, run: ImportRun, imports: type[RecordImport] = RecordImport, *, is_read: bool = True) -> None:
-        self._run = run
-        self.files = Files(run, is_read=is_read)
-        of_packages = PackageHooks(run, KINDS[PACKAGE], self.files)
+    def __init__(self, run: ImportRun, imports: type[RecordImport] = RecordImport) -> None:
+        self.run = run
         self.writers: dict[str, Writer] = {
             name: imports(run, kind, _HOOKS.get(name, hooks.Hooks)(run, kind)).bring for name, kind in KINDS.items()
         }
-        self.writers |= {
-            USAGE: partial(bring_usages, run),
-            ARTIFACT: ArtifactImport(run, self.files).bring,
-            PACKAGE: imports(run, KINDS[PACKAGE], of_packages).bring,
-        }
+        self.writers |= {USAGE: partial(bring_usages, run), ARTIFACT: ArtifactImport(run).bring}
 
     def bring(self, record: str, lines: list[Line]) -> None:
         """Bring in what is new or changed of some lines of one kind."""
@@ -65,7 +55,7 @@ class LineImport:
             return
         name = one_line(record)[:_SHOWN_CHARS]
         for line in lines:
-            self._run.account.skip("unknown", line.shown, f"'{name}' is not a record that this program knows")
+            self.run.account.skip("unknown", line.shown, f"'{name}' is not a record that this program knows")
 
 
 def bring_batches(

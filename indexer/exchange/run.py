@@ -4,7 +4,9 @@ A chunk is either in with its entries in the register or not at all, so a run th
 done, and the next one goes on where it stopped.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
@@ -14,6 +16,8 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.merge import UNKNOWN, find_merged, make_merged, note_maker
 from ctxrank.indexer.exchange.register import COUNTED, Ledger, LineIdentity, Origin
 from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.paths import contained_path
+from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_group, is_session_wide, require_group, session_id_of
 from ctxrank.indexer.redaction.engine import RedactionMode
@@ -26,6 +30,7 @@ CHUNK_ROWS = 500
 MAX_REPORTED = 1000  # of a file that is none of ours, every line is bad
 # A transaction takes no more files' text than that, so that its lock stays short.
 _CHUNK_BYTES = 4_000_000
+_FILES_REMEMBERED = 32  # packages that share a file are mostly neighbours
 
 Row = TypeVar("Row")
 
@@ -129,18 +134,28 @@ _NEW, _UPDATED, _UNCHANGED = KindCount(1), KindCount(0, 1), KindCount(0, 0, 1)
 
 
 class ImportRun:
-    """What the kinds of records of one origin share: the store, the register, the redaction, the sessions."""
+    """What the kinds of records of one origin share: the store, the register, the redaction, the sessions, the files.
+
+    What comes from another store brings its own texts: no file here is read for it, whatever its path. Where it is not
+    known whose the root is (`is_read` false), files count as missing until a scan finds them.
+    """
 
     maker_on_the_way = UNKNOWN  # of a group that only a record names
 
-    def __init__(self, store: Store, mode: RedactionMode, account: Account, ledger: Ledger) -> None:
+    def __init__(
+        self, store: Store, mode: RedactionMode, account: Account, ledger: Ledger, *, is_read: bool = True
+    ) -> None:
         self.store = store
         self.mode = mode
         self.account = account
         self.ledger = ledger
         self.origin = ledger.origin
         self.texts = IncomingTexts(mode)
+        self._is_read = is_read
         self.held_bytes = 0  # of files that were read for rows that are not written yet
+        self._prepared = lru_cache(_FILES_REMEMBERED)(self._prepare)
+        self._unreadable: dict[str, str] = {}
+        self._outside = 0
 
     def bring_lines(
         self, kind: str, lines: Iterable[Line], prepare: Callable[[Fields, LineIdentity], Row], write: Writer[Row]
@@ -227,3 +242,42 @@ class ImportRun:
     def root_id(self, change: Change) -> int:
         """The root that the artifacts' paths start from."""
         return artifacts.root_id(change, self.store.location.root, self.store.location.project)
+
+    def find_file(self, path: str) -> tuple[str, artifacts.PreparedFile | None]:
+        """The path as it is stored, and the file if there is one inside the root that has a text."""
+        if self.origin.code:
+            return self.texts.line(path), None
+        try:
+            inside = contained_path(self.store.location.root, path)
+        except UsageError:
+            self._outside += 1
+            return self.texts.line(path), None
+        shown = self.texts.line(inside)
+        if shown != inside:
+            self._unreadable[shown] = "the path holds a secret, or characters that no terminal shows"
+            return shown, None
+        if not self._is_read:
+            self.account.files_missing.add(inside)
+            return inside, None
+        prepared = self._prepared(inside)
+        self.held_bytes += prepared.file.stamp.size_bytes if prepared else 0
+        return inside, prepared
+
+    def notes(self) -> Iterator[str]:
+        """What a person should know about files that were not indexed."""
+        if self._outside:
+            shown = f"{self._outside} {'path' if self._outside == 1 else 'paths'}"
+            yield f"{shown} of no file below {self.store.location.root}: imported without their files."
+        for reason, count in sorted(Counter(self._unreadable.values()).items()):
+            yield f"{count} files are not indexed: {reason}."
+
+    def _prepare(self, path: str) -> artifacts.PreparedFile | None:
+        read = read_text_file(self.store.location.root, path)
+        if isinstance(read, FileText):
+            self.account.files_indexed.add(path)
+            return artifacts.prepare(path, read, self.mode)
+        if read.reason == "vanished":
+            self.account.files_missing.add(path)
+        else:
+            self._unreadable[path] = read.reason
+        return None

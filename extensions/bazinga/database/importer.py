@@ -57,8 +57,8 @@ def import_bazinga(
     """
     source = _salvaged(store, db_path) if is_damaged else read_predecessor(db_path, busy_ms=store.busy_ms)
     account = Account()
-    run = PredecessorRun(store, mode, account)
-    records = LineImport(run, PredecessorRecords, is_read=is_read)
+    run = PredecessorRun(store, mode, account, is_read=is_read)
+    records = LineImport(run, PredecessorRecords)
     records.writers |= run.writers()
     total = sum(line.record == "package" for line in source.lines)
     done = 0
@@ -72,7 +72,7 @@ def import_bazinga(
 
     lines = ((line.record, line) for line in _lines(source.lines, run, db_path))
     bring_batches(store, batches(lines, CHUNK_ROWS), records.bring, tell)
-    account.notes += records.files.notes()
+    account.notes += run.notes()
     account.recounted += backfill_counts(store)
     store.catch_up()
     report = account.report(schema=source.schema)

@@ -130,9 +130,9 @@ class PredecessorRun(ImportRun):
 
     maker_on_the_way = ""
 
-    def __init__(self, store: Store, mode: RedactionMode, account: Account) -> None:
+    def __init__(self, store: Store, mode: RedactionMode, account: Account, *, is_read: bool) -> None:
         self.register = DatabaseRegister(store.primary)
-        super().__init__(store, mode, account, self.register)
+        super().__init__(store, mode, account, self.register, is_read=is_read)
         self.made_sessions: set[int] = set()  # nothing in them can have been here before
 
     def writers(self) -> dict[str, Callable[[Iterable[Line]], None]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.files import Files, ImportedPassage, put_passages, read_passages
+from ctxrank.indexer.exchange.kinds.passages import ImportedPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun, Written
@@ -42,8 +42,7 @@ class _Artifact(NamedTuple):
 class ArtifactImport:
     """Brings in files that are found as themselves."""
 
-    def __init__(self, run: ImportRun, files: Files) -> None:
-        self._files = files
+    def __init__(self, run: ImportRun) -> None:
         self._run = run
 
     def bring(self, lines: Iterable[Line]) -> None:
@@ -54,7 +53,7 @@ class ArtifactImport:
         path = portable_path(fields.text("path"))
         contained_path(self._run.store.location.root, path)
         title = fields.text("title", os.path.basename(path))
-        stored, prepared = self._files.find(path)
+        stored, prepared = self._run.find_file(path)
         size_bytes, created_at = fields.number("size_bytes", default=0), fields.moment("created_at")
         return _Artifact(identity.number, stored, title, size_bytes, created_at, read_passages(fields, title), prepared)
 

@@ -8,13 +8,12 @@ that is here is read, and one that comes later is awaited.
 from collections.abc import Mapping
 
 from ctxrank.indexer.agents import saved_type
-from ctxrank.indexer.declarations import Kind, Row, Value
+from ctxrank.indexer.declarations import Row, Value
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.files import Files, ImportedPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.kinds.hooks import Hooks, is_here, refer_waiting
+from ctxrank.indexer.exchange.kinds.passages import ImportedPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.kinds.usages import ReportedUsage, put_usage, read_usage, unite_waiting
 from ctxrank.indexer.exchange.register import LineIdentity
-from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import portable_path
 from ctxrank.indexer.light_typing import NamedTuple
@@ -43,10 +42,6 @@ class _Said(NamedTuple):
 class PackageHooks(Hooks):
     """A package has a file, or passages that stand for it."""
 
-    def __init__(self, run: ImportRun, kind: Kind, files: Files) -> None:
-        super().__init__(run, kind)
-        self._files = files
-
     def complete(self, values: dict[str, Value], fields: Fields, identity: LineIdentity) -> _Said:
         """Read its file, unless it is here already: then that is the index's business."""
         values["type"] = saved_type(str(values["type"]))[0]
@@ -61,7 +56,7 @@ class PackageHooks(Hooks):
         is_known = self.run.ledger.entry(PACKAGE, identity.key) is not None
         if portable_path(str(values["path"])).startswith(TEXT_PATH) or (is_known and not self.run.origin.code):
             return said  # its passages are its text, or its file is here
-        values["path"], prepared = self._files.find(fields.raw("path"))
+        values["path"], prepared = self.run.find_file(fields.raw("path"))
         if prepared is not None and said.superseded_by is None:
             values["size_bytes"] = None  # of one that was replaced, the file that is here is not the one it was of
         return said._replace(prepared=prepared)

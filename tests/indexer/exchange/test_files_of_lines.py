@@ -8,7 +8,6 @@ from builders import write_file
 from ctxrank.indexer.bounds import MAX_HEADER_BYTES
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange.exchange import Exchange
-from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.lines import LineReader
 from ctxrank.indexer.exchange.origin_removal import find_origin
 from ctxrank.indexer.exchange.register import Ledger, Origin
@@ -20,38 +19,37 @@ from ctxrank.indexer.store.store import Store
 _UUIDS = [f"abcdef01-{number}000-4000-8000-000000000000" for number in (1, 2)]
 
 
-def _run(store: Store, code: int = 0) -> ImportRun:
-    origin = Origin(own_uuid(store.primary), code)
-    return ImportRun(store, RedactionMode.PATTERN_ONLY, Account(), Ledger(store.primary, origin))
+def _run(store: Store, code: int = 0, *, is_read: bool = True) -> ImportRun:
+    ledger = Ledger(store.primary, Origin(own_uuid(store.primary), code))
+    return ImportRun(store, RedactionMode.PATTERN_ONLY, Account(), ledger, is_read=is_read)
 
 
 def test_a_file_is_read_once_below_the_root_and_what_is_not_is_said(anna: Store) -> None:
     write_file(anna, "docs/a.md", "heron\n")
     write_file(anna, "binary.md", "a\0b\n")
     run = _run(anna)
-    files = Files(run)
     root = anna.location.root
-    path, prepared = files.find("./docs/a.md")
+    path, prepared = run.find_file("./docs/a.md")
     assert path == "docs/a.md" and prepared is not None and prepared.file.text == "heron\n"
-    assert files.find("docs/a.md")[1] is prepared and run.held_bytes == 2 * len("heron\n")
-    assert files.find("docs/gone.md") == ("docs/gone.md", None) and run.account.files_missing == {"docs/gone.md"}
-    assert list(files.notes()) == []
-    assert files.find("binary.md") == ("binary.md", None)
-    assert files.find("../out.md") == ("../out.md", None)
-    said = list(files.notes())
+    assert run.find_file("docs/a.md")[1] is prepared and run.held_bytes == 2 * len("heron\n")
+    assert run.find_file("docs/gone.md") == ("docs/gone.md", None) and run.account.files_missing == {"docs/gone.md"}
+    assert list(run.notes()) == []
+    assert run.find_file("binary.md") == ("binary.md", None)
+    assert run.find_file("../out.md") == ("../out.md", None)
+    said = list(run.notes())
     assert said[0] == f"1 path of no file below {root}: imported without their files."
     assert len(said) == 2 and said[1].startswith("1 files are not indexed: ")
-    assert files.find("/etc/out.md")[1] is None and next(files.notes()).startswith("2 paths of no file")
+    assert run.find_file("/etc/out.md")[1] is None and next(run.notes()).startswith("2 paths of no file")
     assert run.account.files_indexed == {"docs/a.md"}
 
 
 def test_a_path_that_holds_a_secret_is_named_without_it(anna: Store) -> None:
     secret = "ghp_" + "a1B2" * 9
     write_file(anna, f"{secret}.md", "heron\n")
-    files = Files(_run(anna))
-    path, prepared = files.find(f"{secret}.md")
+    run = _run(anna)
+    path, prepared = run.find_file(f"{secret}.md")
     assert prepared is None and secret not in path
-    assert list(files.notes()) == [
+    assert list(run.notes()) == [
         "1 files are not indexed: the path holds a secret, or characters that no terminal shows."
     ]
 
@@ -59,9 +57,9 @@ def test_a_path_that_holds_a_secret_is_named_without_it(anna: Store) -> None:
 def test_no_file_is_read_for_another_store_or_where_the_root_is_not_known(anna: Store) -> None:
     write_file(anna, "a.md", "heron\n")
     foreign = _run(anna, code=7)
-    assert Files(foreign).find("a.md") == ("a.md", None) and not foreign.account.files_missing
-    own = _run(anna)
-    assert Files(own, is_read=False).find("./a.md") == ("a.md", None) and own.account.files_missing == {"a.md"}
+    assert foreign.find_file("a.md") == ("a.md", None) and not foreign.account.files_missing
+    own = _run(anna, is_read=False)
+    assert own.find_file("./a.md") == ("a.md", None) and own.account.files_missing == {"a.md"}
 
 
 def test_another_store_is_named_by_eight_digits_or_more(anna: Store) -> None:

@@ -38,7 +38,7 @@ from ctxrank.indexer.exchange import lines as jsonl_lines
 from ctxrank.indexer.exchange import run as import_run
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.files import read_passages
+from ctxrank.indexer.exchange.kinds.passages import read_passages
 from ctxrank.indexer.exchange.lines import parse_line
 from ctxrank.indexer.exchange.register import Ledger, Origin
 from ctxrank.indexer.files.scan import index_artifacts
