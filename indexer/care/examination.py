@@ -46,12 +46,11 @@ def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
             is_ours = False
     if not is_ours:
         return
-    try:
-        primary = open_to_look(location.primary, busy_ms)
-    except (apsw.BusyError, apsw.LockedError):
-        yield find("truth-file", "locked", path=location.primary)
-        return
-    with closing(primary):
+    yield from guarded("truth-file", location.primary, _contents(location, busy_ms, is_deep=is_deep), "damaged")
+
+
+def _contents(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
+    with closing(open_to_look(location.primary, busy_ms)) as primary:
         with suppress(*DAMAGE_ERRORS):
             require_owners(primary, "doctor")
         yield from examine_primary(primary)

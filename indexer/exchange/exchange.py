@@ -146,7 +146,7 @@ class Exchange:
         self._imports: dict[str, LineImport] = {}
         self._entered = cache(self._enter_origin)
         self._bound = cache(partial(orders.Bound, store.primary, door))
-        self._forgotten: Counter[str] = Counter()
+        self._forgotten = 0
         self._waiting = 0
         self._redacted_for = HERE
         self._kept_out = cache(self._is_kept_out)
@@ -239,7 +239,7 @@ class Exchange:
     def _forget_planned(self, change: Change, plan: Plan, uuid: str, order_id: int) -> None:
         """Remove what a store says has to go, by an order or (0) because it removed its own."""
         by = Remover(uuid, order_id, self._sealer(order_id)) if order_id else Remover(uuid)
-        self._forgotten.update(forget_planned(change, plan, by))
+        self._forgotten += sum(forget_planned(change, plan, by).values())
         if SAID_AGAIN in plan.notes and SAID_AGAIN not in self._account.notes:
             self._account.notes.append(SAID_AGAIN)
 
@@ -344,7 +344,7 @@ class Exchange:
         if order.kind == SECRET:
             self._redacted_for = Remover(order.origin, order_id)
             note_redacting(change)
-        blocklist.block_by_order(change.connection, order.kind, order.key, order.prefilter, order.origin)
+        blocklist.enter(change.connection, order.kind, order.key, order.prefilter, order.origin)
         return True
 
     def finish(self, losses: Iterable[str] = ()) -> ImportReport:
@@ -357,8 +357,8 @@ class Exchange:
             finish_forgetting(self._store)
         account.recounted += backfill_counts(self._store)
         self._store.catch_up()
-        if removed := sum(self._forgotten.values()):
-            account.add(REMOVED, KindCount(0, removed, 0))
+        if self._forgotten:
+            account.add(REMOVED, KindCount(0, self._forgotten, 0))
         if self._left_out:
             why = "their origin was purged or refused here, comes through the log, or is one of too many undecided ones"
             account.notes.append(f"{self._left_out} lines are left out: {why}.")

@@ -88,7 +88,7 @@ class Blocklist:
 def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:
     """Let these not come back; returns the numbers by which they can be allowed. `writer` has a transaction open."""
     key = own_uuid(writer)
-    return [_insert(writer, kind, digest(key, kind, text), "") for text in dict.fromkeys(texts)]
+    return [enter(writer, kind, digest(key, kind, text)) for text in dict.fromkeys(texts)]
 
 
 def block_here(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:
@@ -104,7 +104,7 @@ def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
 
     key = own_uuid(writer)
     return [
-        _insert(writer, SECRET, secret_digest(key, secret), f"{len(secret)} {hash_bucket(key, secret[0])}")
+        enter(writer, SECRET, secret_digest(key, secret), f"{len(secret)} {hash_bucket(key, secret[0])}")
         for secret in dict.fromkeys(secrets)
     ]
 
@@ -115,19 +115,14 @@ def is_entered(connection: apsw.Connection, kind: str, digest: str) -> bool:
     return read_value(connection, query, (kind, digest), int) is not None
 
 
-def block_by_order(writer: apsw.Connection, kind: str, digest: str, prefilter: str, origin: str) -> None:
-    """Enter what another store says has to be forgotten. `writer` has a transaction open."""
-    query = "INSERT OR IGNORE INTO blocklist (kind, digest, prefilter, blocked_at, origin) VALUES (?, ?, ?, ?, ?)"
-    writer.execute(query, (kind, digest, prefilter, now_us(), origin))
-
-
-def _insert(writer: apsw.Connection, kind: str, digest: str, prefilter: str) -> int:
+def enter(writer: apsw.Connection, kind: str, digest: str, prefilter: str = "", origin: str = "") -> int:
+    """Enter a digest, which may be an order's of another store; returns its number. `writer` has a transaction open."""
     query = """
-        INSERT INTO blocklist (kind, digest, prefilter, blocked_at) VALUES (?, ?, ?, ?)
+        INSERT INTO blocklist (kind, digest, prefilter, blocked_at, origin) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (kind, digest) DO UPDATE SET blocked_at = excluded.blocked_at
         RETURNING id
     """
-    return require_value(writer, query, (kind, digest, prefilter, now_us()), int)
+    return require_value(writer, query, (kind, digest, prefilter, now_us(), origin), int)
 
 
 def blocked_entries(connection: apsw.Connection) -> list[BlockedEntry]:

@@ -14,6 +14,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import Literal, NamedTuple, cast
 from ctxrank.indexer.store.connection import read_map, read_rows, read_value, require_value
 from ctxrank.indexer.store.ids import IS_VOUCHED, is_accepted, origin_name
+from ctxrank.indexer.store.imported_rows import write_entry
 
 OriginState = Literal["asked", "accepted", "refused", "revoked"]
 MAX_WHO_CHARS = 60
@@ -78,11 +79,7 @@ def is_vouched(primary: apsw.Connection, kind: str, row_id: int) -> bool:
 def note_saved(writer: apsw.Connection, row_id: int) -> None:
     """Say of a known error of another store that its fix was saved here. `writer` has a transaction open."""
     if row_id < 0:
-        query = """
-            INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id)
-            VALUES ('saved', 'error', CAST(?1 AS TEXT), '', ?1)
-        """
-        writer.execute(query, (row_id,))
+        write_entry(writer, "saved", "error", row_id, "", row_id)
 
 
 def enter_state(writer: apsw.Connection, uuid: str, state: OriginState, by: str, who: str = "") -> None:

@@ -11,6 +11,7 @@ import time
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.freshness import state_on_disk
+from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import listed
 
@@ -37,7 +38,7 @@ def files_out_of_date(store: Store, budget_ms: float = BUDGET_MS) -> list[OutOfD
     """Some of the root's files that have changed or are gone since they were indexed."""
     deadline = time.monotonic() + budget_ms / 1000
     root = os.path.realpath(store.location.root)
-    name = "." if root == os.path.realpath(store.location.project) else root
+    name = root_name(root, store.location.project)
     query = """
         SELECT a.path, a.sha256, a.size_bytes, a.mtime_ns, a.inode
           FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id

@@ -29,7 +29,7 @@ from ctxrank.indexer.records.strategies import NewStrategy, save_strategy
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.purged_secrets import hash_bucket, secret_digest
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.blocklist import block_by_order, block_secrets, blocked_entries
+from ctxrank.indexer.store.blocklist import block_secrets, blocked_entries, enter
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import DocumentRef, local_ref, origin_code, public_id
 from ctxrank.indexer.store.store import Store
@@ -285,7 +285,7 @@ def test_an_order_for_what_no_purge_takes_forgets_nothing(ben: Store, text: str)
 def test_an_order_that_came_in_before_there_was_a_bound_is_not_obeyed_any_more(ben: Store) -> None:
     order = order_to_forget("e", 1)
     with ben.write() as change:
-        block_by_order(change.connection, "secret", str(order["digest"]), str(order["prefilter"]), str(order["key"]))
+        enter(change.connection, "secret", str(order["digest"]), str(order["prefilter"]), str(order["key"]))
         block_secrets(change.connection, ["walrus"])  # an own one of 6 characters, as an earlier version took
     assert redact("The heron and the walrus", load_config(ben).redaction_mode).text == "The heron and the [FORGOTTEN]"
 

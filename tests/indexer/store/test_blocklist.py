@@ -18,11 +18,11 @@ from ctxrank.indexer.store.blocklist import (
     allow,
     and_above,
     block,
-    block_by_order,
     block_secrets,
     blocked_entries,
     blocked_secrets,
     digest,
+    enter,
     is_entered,
 )
 from ctxrank.indexer.store.store import Store
@@ -127,7 +127,7 @@ def test_a_purged_secret_is_kept_out_of_paths_and_only_its_first_character_is_hi
         (mine,) = blocked_secrets(change.connection)
         uuid = store.primary.execute("SELECT uuid FROM store").get
         assert (mine.length, mine.key, mine.is_order) == (len(secret), uuid, False)
-        block_by_order(change.connection, "secret", mine.digest[::-1], f"{mine.length} {mine.bucket}", "another")
+        enter(change.connection, "secret", mine.digest[::-1], f"{mine.length} {mine.bucket}", "another")
         assert [(one.key, one.is_order) for one in blocked_secrets(change.connection)][1:] == [("another", True)]
     blocklist = Blocklist(store.primary)
     assert blocklist.holds_path(f"docs/{secret}.md")
@@ -136,7 +136,7 @@ def test_a_purged_secret_is_kept_out_of_paths_and_only_its_first_character_is_hi
 
 def test_an_order_of_another_store_is_kept_under_that_stores_key(store: Store) -> None:
     with store.write() as change:
-        block_by_order(change.connection, PATH, digest("theirs", PATH, "a.md"), "", "theirs")
+        enter(change.connection, PATH, digest("theirs", PATH, "a.md"), "", "theirs")
         assert is_entered(change.connection, PATH, digest("theirs", PATH, "a.md"))
         assert not is_entered(change.connection, SESSION, digest("theirs", PATH, "a.md"))
     assert Blocklist(store.primary).holds_path("a.md") and not Blocklist(store.primary).holds_path("b.md")
