@@ -1,4 +1,4 @@
-"""An exchange: lines that say whose they are, each store's with a ledger of its own, and what is to be forgotten.
+"""An exchange: lines that say whose they are, each store's in a run of its own, and what is to be forgotten.
 
     with open("shop.jsonl", "rb") as file:
         import_jsonl(store, file)                           what `ctxrank export` wrote
@@ -28,7 +28,7 @@ from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_ba
 from ctxrank.indexer.exchange.lines import BadLine, Line, LineReader, batches
 from ctxrank.indexer.exchange.orders import FORGET, REMOVED, Order, OrderDoor, digest_order
 from ctxrank.indexer.exchange.origin_removal import is_blocked
-from ctxrank.indexer.exchange.register import COUNTED, GONE, Ledger, Origin, number_of, row_key, seq_of
+from ctxrank.indexer.exchange.register import COUNTED, GONE, Origin, number_of, row_key, seq_of
 from ctxrank.indexer.exchange.run import Account, ImportReport, ImportRun, KindCount
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_redaction_unfinished, note_redacting
@@ -164,8 +164,8 @@ class Exchange:
             self._forget(batch)
         else:
             if uuid not in self._imports:
-                ledger = Ledger(self._store.primary, self._entered(uuid))
-                self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
+                run = ImportRun(self._store, self._mode, self._account, self._entered(uuid))
+                self._imports[uuid] = LineImport(run)
             self._imports[uuid].bring(record, batch)
 
     def _enter_origin(self, uuid: str) -> Origin:

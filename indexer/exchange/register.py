@@ -13,14 +13,10 @@ of one thing is merged, each time by an operation that takes no notice of order 
 
 from collections.abc import Mapping
 
-import apsw
-
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, foreign_id
-from ctxrank.indexer.store.imported_rows import Entry, read_entry, source_of
 from ctxrank.indexer.text.digests import digest_of
 
 # Kinds with one row for all stores, by their natural key.
@@ -52,38 +48,6 @@ class LineIdentity(NamedTuple):
     key: str
     state: str
     number: int = 0
-
-
-class Ledger:
-    """The entries of one origin, asked one by one: another import may have entered some a moment ago.
-
-    Of this store's own records it is what the record log says: they are never older here than in a file. What was
-    removed here comes back from an own export (`is_backup`) alone, and what was purged never.
-    """
-
-    def __init__(self, primary: apsw.Connection, origin: Origin) -> None:
-        self.origin = origin
-        self.source = source_of(origin.uuid)
-        self._primary = primary
-
-    def identify(self, kind: str, values: Mapping[str, object]) -> LineIdentity:
-        """What a line is known by. Raises UsageError."""
-        number, of = number_of(values), values.get("of")
-        key = str(number) if of is None else f"{number}@{of}"
-        if kind in COUNTED:
-            key = row_key(*map(values.get, KINDS[kind].identity))
-        return LineIdentity(key, str(seq_of(values)), number)
-
-    def entry(self, kind: str, key: str) -> Entry | None:
-        """What is known of a row."""
-        if not self.origin.code and key.isdecimal():
-            query = "SELECT ?, number FROM record_log WHERE kind = ? AND number = ? AND (gone = 0 OR gone >= ?)"
-            return read_row(self._primary, query, (str(GONE), kind, int(key), 1 + self.origin.is_backup), Entry)
-        return read_entry(self._primary, self.source, kind, key)
-
-    def is_news(self, known: Entry | None, state: str) -> bool:
-        """Whether a row is not known as it is, nor as something later."""
-        return known is None or known.seq < int(state)
 
 
 def row_key(*identity: object) -> str:

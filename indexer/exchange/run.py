@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import VERSION
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.merge import UNKNOWN, find_merged, make_merged, note_maker
-from ctxrank.indexer.exchange.register import COUNTED, Ledger, LineIdentity, Origin
+from ctxrank.indexer.exchange.register import COUNTED, GONE, LineIdentity, Origin, number_of, row_key, seq_of
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
@@ -22,8 +23,9 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_group, is_session_wide, require_group, session_id_of
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import origin_code
-from ctxrank.indexer.store.imported_rows import write_entry
+from ctxrank.indexer.store.imported_rows import Entry, read_entry, source_of, write_entry
 from ctxrank.indexer.store.store import Change, Store
 
 CHUNK_ROWS = 500
@@ -143,19 +145,43 @@ class ImportRun:
     maker_on_the_way = UNKNOWN  # of a group that only a record names
 
     def __init__(
-        self, store: Store, mode: RedactionMode, account: Account, ledger: Ledger, *, is_read: bool = True
+        self, store: Store, mode: RedactionMode, account: Account, origin: Origin, *, is_read: bool = True
     ) -> None:
         self.store = store
         self.mode = mode
         self.account = account
-        self.ledger = ledger
-        self.origin = ledger.origin
+        self.origin = origin
+        self.source = source_of(origin.uuid)
         self.texts = IncomingTexts(mode)
         self._is_read = is_read
         self.held_bytes = 0  # of files that were read for rows that are not written yet
         self._prepared = lru_cache(_FILES_REMEMBERED)(self._prepare)
         self._unreadable: dict[str, str] = {}
         self._outside = 0
+
+    def identify(self, kind: str, values: Mapping[str, object]) -> LineIdentity:
+        """What a line is known by. Raises UsageError."""
+        number, of = number_of(values), values.get("of")
+        key = str(number) if of is None else f"{number}@{of}"
+        if kind in COUNTED:
+            key = row_key(*map(values.get, KINDS[kind].identity))
+        return LineIdentity(key, str(seq_of(values)), number)
+
+    def entry(self, kind: str, key: str) -> Entry | None:
+        """What is known of a row, asked one by one: another import may have entered some a moment ago.
+
+        Of this store's own records it is what the record log says: they are never older here than in a file. What was
+        removed here comes back from an own export (`is_backup`) alone, and what was purged never.
+        """
+        if not self.origin.code and key.isdecimal():
+            query = "SELECT ?, number FROM record_log WHERE kind = ? AND number = ? AND (gone = 0 OR gone >= ?)"
+            values = (str(GONE), kind, int(key), 1 + self.origin.is_backup)
+            return read_row(self.store.primary, query, values, Entry)
+        return read_entry(self.store.primary, self.source, kind, key)
+
+    def is_news(self, known: Entry | None, state: str) -> bool:
+        """Whether a row is not known as it is, nor as something later."""
+        return known is None or known.seq < int(state)
 
     def bring_lines(
         self, kind: str, lines: Iterable[Line], prepare: Callable[[Fields, LineIdentity], Row], write: Writer[Row]
@@ -164,8 +190,8 @@ class ImportRun:
         ready: list[tuple[LineIdentity, str, Row]] = []
         for line in lines:
             try:
-                identity = self.ledger.identify(kind, line.values)
-                is_news = self.ledger.is_news(self.ledger.entry(kind, identity.key), identity.state)
+                identity = self.identify(kind, line.values)
+                is_news = self.is_news(self.entry(kind, identity.key), identity.state)
                 self.account.add(kind, KindCount() if is_news else _UNCHANGED)
                 if not is_news:
                     continue
@@ -196,8 +222,8 @@ class ImportRun:
         self, change: Change, kind: str, identity: LineIdentity, row: Row, write: Writer[Row]
     ) -> KindCount | str:
         """What a row counts as, or why it is skipped."""
-        known = self.ledger.entry(kind, identity.key)
-        if not self.ledger.is_news(known, identity.state):  # another import was faster
+        known = self.entry(kind, identity.key)
+        if not self.is_news(known, identity.state):  # another import was faster
             return _UNCHANGED
         # Of what is counted the writer knows whether it is here.
         if not (self.origin.may_add or kind in COUNTED):
@@ -206,7 +232,7 @@ class ImportRun:
             written = write(change, row, None if known is None else known.target_id or None)
         except UsageError as error:
             return error.message
-        write_entry(change.connection, self.ledger.source, kind, identity.key, identity.state, written.target_id)
+        write_entry(change.connection, self.source, kind, identity.key, identity.state, written.target_id)
         if not written.is_change:
             return _UNCHANGED
         return _NEW if known is None and not written.is_joined else _UPDATED

@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-import apsw
-
 from ctxrank.indexer.clock import SECOND_US
 from ctxrank.indexer.declarations import Row
 from ctxrank.indexer.exceptions import UsageError
@@ -20,7 +18,7 @@ from ctxrank.indexer.exchange.kinds.hooks import is_here, refer
 from ctxrank.indexer.exchange.kinds.records import RecordImport, RecordLine, Values
 from ctxrank.indexer.exchange.kinds.usages import Delivery, put_consumer, put_delivery, read_consumer, read_delivery
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Ledger, LineIdentity, Origin, row_key
+from ctxrank.indexer.exchange.register import LineIdentity, Origin, row_key
 from ctxrank.indexer.exchange.run import Account, ImportRun, Written
 from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.record_table import read
@@ -82,13 +80,20 @@ _TWINS = {
 }
 
 
-class DatabaseRegister(Ledger):
-    """What became of the rows, each with a digest of what it said."""
+class PredecessorRun(ImportRun):
+    """An import whose records are this store's.
 
-    def __init__(self, primary: apsw.Connection) -> None:
-        super().__init__(primary, Origin(own_uuid(primary), 0))
+    What rows say of packages that came before (who takes them, what they replace, which groups see them) is a line of
+    its own each, so that one that is new or changed leaves its package alone.
+    """
+
+    maker_on_the_way = ""
+
+    def __init__(self, store: Store, mode: RedactionMode, account: Account, *, is_read: bool) -> None:
+        super().__init__(store, mode, account, Origin(own_uuid(store.primary), 0), is_read=is_read)
         self.source = SOURCE
         self._packages: dict[object, str] = {}  # their keys, by their ids there
+        self.made_sessions: set[int] = set()  # nothing in them can have been here before
 
     def identify(self, kind: str, values: Mapping[str, object]) -> LineIdentity:
         """A hash of what never changes in a row (which may hold a secret). Raises UsageError."""
@@ -114,26 +119,11 @@ class DatabaseRegister(Ledger):
 
     def entry(self, kind: str, key: str) -> Entry | None:
         """What is known of a row."""
-        return read_entry(self._primary, self.source, kind, key)
+        return read_entry(self.store.primary, self.source, kind, key)
 
     def is_news(self, known: Entry | None, state: str) -> bool:
         """Whether a row is new, or says something else."""
         return known is None or known.digest != state
-
-
-class PredecessorRun(ImportRun):
-    """An import whose records are this store's.
-
-    What rows say of packages that came before (who takes them, what they replace, which groups see them) is a line of
-    its own each, so that one that is new or changed leaves its package alone.
-    """
-
-    maker_on_the_way = ""
-
-    def __init__(self, store: Store, mode: RedactionMode, account: Account, *, is_read: bool) -> None:
-        self.register = DatabaseRegister(store.primary)
-        super().__init__(store, mode, account, self.register, is_read=is_read)
-        self.made_sessions: set[int] = set()  # nothing in them can have been here before
 
     def writers(self) -> dict[str, Callable[[Iterable[Line]], None]]:
         """What brings in lines of each kind."""
@@ -153,7 +143,7 @@ class PredecessorRun(ImportRun):
 
     def _package(self, change: Change, number: int, missing: str = "") -> int:
         """The row id of a package. Raises UsageError where it is not here."""
-        package_id = self.register.package(number)
+        package_id = self.package(number)
         if package_id is None or not is_here(change.connection, package_id):
             raise UsageError(missing or f"its package {number} was not imported, or was removed here")
         return package_id
@@ -183,7 +173,7 @@ class PredecessorRun(ImportRun):
         group = find_group(change.connection, self.session_id(change, session, None, None), name)
         if group is None:
             raise UsageError("its group is not there")
-        here = [self.register.package(number) for number in numbers]
+        here = [self.package(number) for number in numbers]
         added = [refer(change, group.id, package_id) for package_id in here if package_id is not None]
         return Written(group.id, any(added))
 

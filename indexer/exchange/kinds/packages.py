@@ -53,7 +53,7 @@ class PackageHooks(Hooks):
             fields.optional_number("supersedes", least=1),
             fields.optional_number("superseded_by", least=1),
         )
-        is_known = self.run.ledger.entry(PACKAGE, identity.key) is not None
+        is_known = self.run.entry(PACKAGE, identity.key) is not None
         if portable_path(str(values["path"])).startswith(TEXT_PATH) or (is_known and not self.run.origin.code):
             return said  # its passages are its text, or its file is here
         values["path"], prepared = self.run.find_file(fields.raw("path"))
@@ -109,7 +109,7 @@ class PackageHooks(Hooks):
 
     def _link(self, change: Change, package_id: int, said: _Said) -> None:
         """Link versions of one origin, in whichever order they come: a link waits in the register for its other end."""
-        connection, source = change.connection, self.run.ledger.source
+        connection, source = change.connection, self.run.source
         for link, number in (("supersedes", said.supersedes), ("superseded_by", said.superseded_by)):
             other = number and self.run.origin.local(number)
             if other is not None and is_here(connection, other):

@@ -156,7 +156,7 @@ class RecordImport:
         same = self._same(change, kind.identity, values)
         if row.of is None and number is not None:
             numbered = f"{kind.name} number"
-            write_entry(change.connection, self.run.ledger.source, numbered, row.number, "", same or number)
+            write_entry(change.connection, self.run.source, numbered, row.number, "", same or number)
         if same is None:
             if not origin.may_add:
                 raise UsageError(LOST_HERE)

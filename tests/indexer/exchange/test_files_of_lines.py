@@ -10,7 +10,7 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.exchange.lines import LineReader
 from ctxrank.indexer.exchange.origin_removal import find_origin
-from ctxrank.indexer.exchange.register import Ledger, Origin
+from ctxrank.indexer.exchange.register import Origin
 from ctxrank.indexer.exchange.run import Account, ImportRun
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.ids import origin_code, own_uuid
@@ -20,8 +20,8 @@ _UUIDS = [f"abcdef01-{number}000-4000-8000-000000000000" for number in (1, 2)]
 
 
 def _run(store: Store, code: int = 0, *, is_read: bool = True) -> ImportRun:
-    ledger = Ledger(store.primary, Origin(own_uuid(store.primary), code))
-    return ImportRun(store, RedactionMode.PATTERN_ONLY, Account(), ledger, is_read=is_read)
+    origin = Origin(own_uuid(store.primary), code)
+    return ImportRun(store, RedactionMode.PATTERN_ONLY, Account(), origin, is_read=is_read)
 
 
 def test_a_file_is_read_once_below_the_root_and_what_is_not_is_said(anna: Store) -> None:

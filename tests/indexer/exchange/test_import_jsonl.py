@@ -40,7 +40,8 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.passages import read_passages
 from ctxrank.indexer.exchange.lines import parse_line
-from ctxrank.indexer.exchange.register import Ledger, Origin
+from ctxrank.indexer.exchange.register import Origin
+from ctxrank.indexer.exchange.run import Account, ImportRun
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.retention import prune_older
@@ -780,13 +781,13 @@ def test_an_import_gives_passages_their_package_s_new_facets(store: Store) -> No
 
 
 def test_what_another_import_brought_meanwhile_is_known_under_the_lock(store: Store) -> None:
-    ledger = Ledger(store.primary, Origin(ANOTHER, 1))
-    assert ledger.entry("reasoning", "1") is None
+    run = ImportRun(store, RedactionMode.PATTERN_ONLY, Account(), Origin(ANOTHER, 1))
+    assert run.entry("reasoning", "1") is None
     with open_again(store) as other, other.write():
         write_entry(other.primary, source_of(ANOTHER), "reasoning", "1", "5", 7)
     with store.write():
-        assert ledger.entry("reasoning", "1") == Entry("5", 7)
-    assert not ledger.is_news(ledger.entry("reasoning", "1"), "5") and ledger.is_news(Entry("5", 7), "6")
+        assert run.entry("reasoning", "1") == Entry("5", 7)
+    assert not run.is_news(run.entry("reasoning", "1"), "5") and run.is_news(Entry("5", 7), "6")
 
 
 def test_what_follows_the_end_of_an_export_is_not_read(store: Store) -> None:
