@@ -35,7 +35,7 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
     counted = {name: read_column(store.primary, query, (name, code), int) for name in COUNTED}
     if is_dry_run:
         counts = {name: len(ids) for name, ids in (numbers | counted).items() if ids}
-        return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
+        return PurgeReport(counts, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         kept_out = block_here(change.connection, SESSION, [_blocked_name(uuid)])
         # Its counts are taken out of what all stores have; what nobody else counted goes.
@@ -56,7 +56,7 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
         empty = [number for number, who in makers.items() if who.endswith(uuid) and number not in left]
         remove_records(change, SESSION, empty)
         counts |= {SESSION: len(empty)} if empty else {}
-    return PurgeReport(counts, tuple(kept_out), (), is_erased=finish_forgetting(store), is_dry_run=False)
+    return PurgeReport(counts, tuple(kept_out), is_erased=finish_forgetting(store))
 
 
 def _blocked_name(uuid: str) -> str:

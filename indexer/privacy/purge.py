@@ -62,10 +62,10 @@ class PurgeReport(NamedTuple):
     """
 
     removed: Mapping[str, int]
-    kept_out: tuple[int, ...]
-    notes: tuple[str, ...]
-    is_erased: bool
-    is_dry_run: bool
+    kept_out: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    is_erased: bool = False
+    is_dry_run: bool = False
 
 
 class Plan(NamedTuple):
@@ -242,7 +242,7 @@ def _carry_out(store: Store, planned: Planner, *, is_dry_run: bool) -> PurgeRepo
         with snapshot(store.primary):
             planned(store.primary, plan)
             _plan_the_same(store.primary, plan)
-        return PurgeReport(_counts(plan), (), tuple(plan.notes), is_erased=False, is_dry_run=True)
+        return PurgeReport(_counts(plan), (), tuple(plan.notes), is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         planned(change.connection, plan)
         failures = _plan_the_same(change.connection, plan)
@@ -254,7 +254,7 @@ def _carry_out(store: Store, planned: Planner, *, is_dry_run: bool) -> PurgeRepo
             if kind != SESSION:
                 query = f"UPDATE record_log SET gone = ? WHERE kind = ? AND number {AMONG}"
                 change.connection.execute(query, (BY_ORDER, kind, id_list(ids)))
-    return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
+    return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store))
 
 
 def _plan_the_same(primary: apsw.Connection, plan: Plan) -> list[str]:

@@ -50,8 +50,8 @@ class RedactedAgain(NamedTuple):
 
     redacted: Mapping[str, int]
     looked_at: int
-    is_erased: bool
-    is_dry_run: bool
+    is_erased: bool = False
+    is_dry_run: bool = False
 
 
 class _Source(NamedTuple):
@@ -120,7 +120,7 @@ def redact_again(
     if counts and not is_dry_run:
         forget_blocked(store)
     if is_dry_run or is_only_for_these:
-        return RedactedAgain(counts, looked_at, is_erased=False, is_dry_run=is_dry_run)
+        return RedactedAgain(counts, looked_at, is_dry_run=is_dry_run)
     _note_ruleset(store)
     note_all_redacted(store, mode.rules)
     # Also where this call changed nothing: a process that was killed before it may have left copies.
@@ -129,7 +129,7 @@ def redact_again(
         with store.write() as change:
             note_removals(change.connection, {"redaction": sum(counts.values())}, by)
             note_redacting(change, is_done=True)
-    return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store), is_dry_run=False)
+    return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store))
 
 
 def _sources(primary: apsw.Connection, texts: IncomingTexts) -> Iterator[_Source]:
@@ -235,7 +235,7 @@ def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
 
 def _of_documents(texts: IncomingTexts) -> _Source:
     def row_of(id: int, seq: int, owner_title: str | None, *columns: str | int | None) -> _RedactedRow:
-        document = documents.Document._make((*columns, None, None))
+        document = documents.Document._make((*columns, None))
         counted = (document.kind, id if document.number is None else document.number)
         return _RedactedRow(id, counted, (document.title, document.body), (seq, owner_title, document))
 

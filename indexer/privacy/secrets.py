@@ -72,7 +72,7 @@ def forget_secrets(
         # What would be redacted is counted by what it is; here is what no redaction reaches.
         for place, rows in _holding(store.primary, pattern, is_dry_run=True):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
-        return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
+        return PurgeReport(counts, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         # What lies under a path that holds one is not stored again, because its path would be.
         columns = [(table.name, table.column("path")) for table in tables_of(store.primary)]
@@ -86,7 +86,7 @@ def forget_secrets(
         note_removals(change.connection, {"secret": sum(counts.values())}, HERE)
         note_secrets(change, found=sought)
     note = "The files, exports and backups that hold it are yours to clean: a purge touches none of them."
-    return PurgeReport(counts, numbers, (note,), is_erased=erase(store), is_dry_run=False)
+    return PurgeReport(counts, numbers, (note,), is_erased=erase(store))
 
 
 def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":

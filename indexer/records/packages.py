@@ -291,6 +291,7 @@ def insert(
     Raises UsageError for a path that was purged.
     """
     connection, path = change.connection, str(values["path"])
+    change.blocklist.refuse("package", path)
     # A savepoint: all of its rows or none, also where the caller goes on after an error.
     with connection:
         known = artifacts.artifact_at(connection, root, path) if root is not None else None
@@ -308,8 +309,8 @@ def insert(
         for consumer in consumers:
             designation = {**consumer._asdict(), "package_id": package_id, "origin": said_by}
             rows.insert(connection, "package_consumers", designation)
-        document = document_of(KINDS["package"], row)._replace(source=path)
-        document_id = documents.put(change, document, is_new=True)
+        document = document_of(KINDS["package"], row)
+        document_id = documents.put(change, document)
         if prepared is not None:
             if artifact_id is not None:
                 artifacts.release(change, artifact_id)

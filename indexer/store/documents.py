@@ -1,7 +1,7 @@
 """Documents: everything searchable, one row each, and the change log's numbers.
 
-`put` is the gate: a document with a `source` that was purged is refused there. Its texts are redacted before; this
-module counts them, splits their identifiers, notes what they define, and numbers the change.
+Texts are redacted before, and what was purged is refused where a record or a file comes in; this module counts them,
+splits their identifiers, notes what they define, and numbers the change.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,22 +45,15 @@ class Document(NamedTuple):
     end_line: int = 0
     superseded_by: int | None = None
     counted: TextCount | None = None  # of the body; None: not yet
-    # What the blocklist knows it by: the record's text, or the path of a file. None: nothing comes in by it, what is
-    # stored already is written again.
-    source: str | None = None
 
 
-def put(change: Change, document: Document, *, is_new: bool = False) -> int:
+def put(change: Change, document: Document) -> int:
     """Write a document, new or changed, and number the change; returns the document's id.
 
-    A document with a number replaces the one of the same kind and number, which is not looked for where the caller
-    has just made its record; a passage is always new. Raises UsageError
-    where its `source` was purged; a record whose own row is written before has a savepoint around both.
+    A document with a number replaces the one of the same kind and number; a passage is always new.
     """
-    if document.source is not None:
-        change.blocklist.refuse(document.kind, document.source)
     found = None
-    if document.number is not None and not is_new:
+    if document.number is not None:
         query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
         found = read_value(change.connection, query, (document.kind, document.number), int)
     if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
@@ -99,7 +92,7 @@ def copy_passages(change: Change, of_id: int, owner_id: int) -> None:
 
 
 # Those that a document says come first, in its order.
-COLUMNS_OF_DOCUMENT = tuple("record_id" if name == "number" else name for name in Document._fields[:-2])
+COLUMNS_OF_DOCUMENT = tuple("record_id" if name == "number" else name for name in Document._fields[:-1])
 _COLUMNS = (*COLUMNS_OF_DOCUMENT, "seq", "identifiers", "tokens", "token_counter")
 _INSERT = f"INSERT INTO documents ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _COUNTED = "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ? AND seq = ?"
@@ -116,7 +109,7 @@ def _rows(change: Change, documents: Iterable[Document]) -> Iterator[tuple[str |
         if document.kind == "passage":
             identifiers = with_names(identifiers, defined_names(document.body, document.path))
         counted = document.counted or next(count_tokens([document.body]))
-        yield (*document[:-2], change.next_seq(), identifiers, *counted)
+        yield (*document[:-1], change.next_seq(), identifiers, *counted)
 
 
 def count_tokens(texts: Iterable[str]) -> Iterator[TextCount]:

@@ -81,7 +81,7 @@ class Change:
 
     @property
     def blocklist(self) -> "Blocklist":
-        """What this transaction may not bring back; `documents.put` asks it, and so does what has no document."""
+        """What this transaction may not bring back: whatever writes a new record or a file's path asks it."""
         if self._blocklist is None:
             from ctxrank.indexer.store.blocklist import Blocklist  # noqa: PLC0415  a query writes nothing
 

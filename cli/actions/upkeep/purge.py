@@ -84,7 +84,7 @@ def _forget(store: Store, named: dict[str, str], *, backups: bool, dry_run: bool
         return forget(store, value, is_dry_run=dry_run)
     if not is_erasing_due(store.primary):
         if backups:
-            return PurgeReport({}, (), (), is_erased=True, is_dry_run=dry_run)
+            return PurgeReport({}, is_erased=True, is_dry_run=dry_run)
         raise UsageError(
             "Say what to purge: an ID, --session, --path or --secret; --redact takes secrets out of what is stored.",
             "'ctxrank purge --path docs/plan.md --dry-run' counts what would go.",
@@ -95,7 +95,7 @@ def _forget(store: Store, named: dict[str, str], *, backups: bool, dry_run: bool
             "Give the same secret again: it is not kept, so nothing else can find the rest.",
         )
     is_erased = not dry_run and forgetting.finish_forgetting(store)
-    return PurgeReport({}, (), (), is_erased=is_erased, is_dry_run=dry_run)
+    return PurgeReport({}, is_erased=is_erased, is_dry_run=dry_run)
 
 
 def _counted(counts: Mapping[str, int], verb: str) -> list[str]:

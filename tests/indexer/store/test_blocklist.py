@@ -52,7 +52,7 @@ def test_a_document_that_is_written_again_is_not_asked_for(store: Store) -> None
         block(change.connection, "strategy", [PURGED.insight])
         documents.put(change, document)
         with pytest.raises(UsageError):
-            documents.put(change, document._replace(source=PURGED.insight))
+            write(change, PURGED)
 
 
 def test_an_empty_blocklist_is_read_once_and_only_when_it_is_asked(store: Store) -> None:
