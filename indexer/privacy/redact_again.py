@@ -29,7 +29,7 @@ from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_column, read_rows, read_value
+from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.ids import FIRST_ID
 from ctxrank.indexer.store.rows import Value, update
 from ctxrank.indexer.store.rules_since import note_all_redacted
@@ -38,6 +38,7 @@ from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.passages import content_digest
 from ctxrank.indexer.text.tokens import ESTIMATE
 
+_DOCUMENTS = "documents"
 # Rows of one transaction: a writer that waits for it waits for milliseconds.
 _BATCH = 300
 
@@ -54,29 +55,13 @@ class RedactedAgain(NamedTuple):
     is_dry_run: bool = False
 
 
-class _Source(NamedTuple):
-    """Rows whose texts are redacted: how they are read, as they should be, and written.
-
-    `select` says the columns and the table, `key` the column that orders the rows.
-    """
-
-    select: str
-    key: str
-    row_type: "Callable[..., _RedactedRow]"
-    clean: "Callable[[_RedactedRow], _RedactedRow]"
-    write: "Callable[[Change, _RedactedRow, _RedactedRow], None]"  # the row as it is, and as it is to be
-    is_counted: bool
-
-
 class _RedactedRow(NamedTuple):
-    """A row: its number, what it is counted as, its texts, NULL as None, and of a document the rest of it: the number
-    of its change, the title of its owner, with which its key may be made, and what it is.
-    """
+    """A row of a table with texts: its number, what it is counted as, and its texts, NULL as None."""
 
     id: int
-    counted: tuple[str, int]
+    kind: str
+    number: int
     texts: tuple[str | None, ...]
-    document: tuple[int, str | None, documents.Document] | None = None
 
 
 def redact_again(
@@ -98,11 +83,15 @@ def redact_again(
     changed: dict[str, set[int]] = {}
     looked_at = 0
     note_begun = note_erasing if is_only_for_these else note_redacting
-    for source in _sources(store.primary, IncomingTexts(mode)):
-        for rows, count in _passes(store, source, note_begun, is_dry_run=is_dry_run):
-            for kind, number in rows:
-                changed.setdefault(kind, set()).add(number)
-            looked_at += count if source.is_counted else 0
+    known, texts = kinds_of(store.primary), IncomingTexts(mode)
+    tables = [table for table in tables_of(store.primary) if table.redacted]
+    for table in sorted(tables, key=lambda table: table.name == _DOCUMENTS):  # counted and split when they change
+        for rows, count in _passes(store, table, texts, note_begun, is_dry_run=is_dry_run):
+            for row in rows:
+                changed.setdefault(row.kind, set()).add(row.number)
+            # A row of a kind that has documents is looked at as one of them; an error that expired has none.
+            kind = known.get(table.counted_as)
+            looked_at += count if kind is None or not kind.is_found else 0
     query = "SELECT id, path FROM artifacts WHERE state <> 'missing' ORDER BY id"
     # By a rule that is newer than they are: no file with such a name is taken in any more.
     misnamed = [number for number, path in list(store.primary.execute(query)) if without_secret(path, mode) != path]
@@ -132,41 +121,30 @@ def redact_again(
     return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store))
 
 
-def _sources(primary: apsw.Connection, texts: IncomingTexts) -> Iterator[_Source]:
-    """Every table with texts, the documents last: these are counted and split again when they change."""
-    known = kinds_of(primary)
-    for table in tables_of(primary):
-        if table.redacted and table.counted_as:
-            kind = known.get(table.counted_as)
-            # A row of a kind that has documents is looked at as one of them; an error that expired has none.
-            yield _of_table(table, texts, is_counted=kind is None or not kind.is_found)
-    yield _of_documents(texts)
+def _cleaned(texts: IncomingTexts, table: Table, row: _RedactedRow) -> _RedactedRow:
+    """A row as it should be."""
+    columns, clean = table.redacted, list[str | None]()
+    of_row = texts.of_record(row.texts) if len(columns) > 1 else texts
+    for column, text in zip(columns, row.texts, strict=True):
+        is_json = table.name == _DOCUMENTS and column.name == "body" and row.kind in _WITH_JSON
+        clean_by = _cleaned_json if is_json else _CLEANED_BY[column.meaning]
+        clean.append(text if text is None else clean_by(of_row, text))
+    return row._replace(texts=tuple(clean))
 
 
-def _of_table(table: Table, texts: IncomingTexts, *, is_counted: bool) -> _Source:
-    names = [column.name for column in table.redacted]
-    cleaned_by = [_CLEANED_BY[column.meaning] for column in table.redacted]
-
-    def row_of(key: int, *values: str | None) -> _RedactedRow:
-        return _RedactedRow(key, (table.counted_as, key), values)
-
-    def clean(row: _RedactedRow) -> _RedactedRow:
-        pairs = zip(cleaned_by, row.texts, strict=True)
-        of_row = texts.of_record(row.texts) if len(names) > 1 else texts
-        return row._replace(texts=tuple(text if text is None else clean(of_row, text) for clean, text in pairs))
-
-    def write(change: Change, _: _RedactedRow, row: _RedactedRow) -> None:
-        values: dict[str, str | int | None] = dict(zip(names, row.texts, strict=True))
-        if table.column("token_counter") is not None:  # what counts is counted again when it is read
-            values |= {"tokens": "", "token_counter": ESTIMATE}
-        if table.column("redacted") is not None:
-            values["redacted"] = 1
-        update(change.connection, table.name, row.id, values, table.key)
-        if table.name in ("error_signatures", "error_sightings"):
-            _sign(change, table.name, row.id, str(values["error_text"]))
-
-    select = f"SELECT {', '.join((table.key, *names))} FROM {table.name}"
-    return _Source(select, table.key, row_of, clean, write, is_counted)
+def _write(change: Change, table: Table, row: _RedactedRow) -> None:
+    """Write the texts of a row, and make what is derived from them."""
+    if table.name == _DOCUMENTS:
+        _write_document(change, row)
+        return
+    values: dict[str, Value] = dict(zip((column.name for column in table.redacted), row.texts, strict=True))
+    if table.column("token_counter") is not None:  # what counts is counted again when it is read
+        values |= {"tokens": "", "token_counter": ESTIMATE}
+    if table.column("redacted") is not None:
+        values["redacted"] = 1
+    update(change.connection, table.name, row.id, values, table.key)
+    if table.name in ("error_signatures", "error_sightings"):
+        _sign(change, table.name, row.id, str(values["error_text"]))
 
 
 def _line(texts: IncomingTexts, value: str) -> str:
@@ -200,24 +178,28 @@ _WITH_JSON = {
 
 
 def _passes(
-    store: Store, source: _Source, note_begun: Callable[[Change], None], *, is_dry_run: bool
-) -> Iterator[tuple[list[tuple[str, int]], int]]:
-    """Redact rows; for each batch, what those that changed are counted as, and how many were looked at."""
+    store: Store, table: Table, texts: IncomingTexts, note_begun: Callable[[Change], None], *, is_dry_run: bool
+) -> Iterator[tuple[list[_RedactedRow], int]]:
+    """Redact the rows of a table; for each batch, those that changed, and how many were looked at."""
+    counted = "kind, coalesce(record_id, id)" if table.name == _DOCUMENTS else f"'{table.counted_as}', {table.key}"
+    names = ", ".join(column.name for column in table.redacted)
 
     def read(primary: apsw.Connection, condition: str, value: int) -> list[_RedactedRow]:
-        return list(read_rows(primary, f"{source.select} WHERE {source.key} {condition}", (value,), source.row_type))
+        query = f"SELECT {table.key}, {counted}, {names} FROM {table.name} WHERE {table.key} {condition}"
+        rows = primary.execute(query, (value,))
+        return [_RedactedRow(id_, kind, number, tuple(stored)) for id_, kind, number, *stored in rows]
 
     last = FIRST_ID  # what another store made has an id below zero
-    while rows := read(store.primary, f"> ? ORDER BY {source.key} LIMIT {_BATCH}", last):
+    while rows := read(store.primary, f"> ? ORDER BY {table.key} LIMIT {_BATCH}", last):
         last = rows[-1].id
-        found = [(row, clean) for row in rows if (clean := source.clean(row)) != row]
+        found = [(row, clean) for row in rows if (clean := _cleaned(texts, table, row)) != row]
         if found and not is_dry_run:
             with store.write() as change:
                 note_begun(change)
                 for row, clean in found:
                     for now in read(change.connection, "= ?", row.id):  # it may have been removed, or changed, since
-                        source.write(change, now, clean if now == row else source.clean(now))
-        yield [row.counted for row, _ in found], len(rows)
+                        _write(change, table, clean if now == row else _cleaned(texts, table, now))
+        yield [row for row, _ in found], len(rows)
 
 
 def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
@@ -233,35 +215,23 @@ def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
         update(change.connection, table, number, {**values, "instance": made.instance})
 
 
-def _of_documents(texts: IncomingTexts) -> _Source:
-    def row_of(id: int, seq: int, owner_title: str | None, *columns: str | int | None) -> _RedactedRow:
-        document = documents.Document._make((*columns, None))
-        counted = (document.kind, id if document.number is None else document.number)
-        return _RedactedRow(id, counted, (document.title, document.body), (seq, owner_title, document))
-
-    def clean(row: _RedactedRow) -> _RedactedRow:
-        of_row = texts.of_record(row.texts)
-        title, body = map(str, row.texts)
-        clean_body = _cleaned_json(of_row, body) if row.counted[0] in _WITH_JSON else of_row.text(body)
-        return row._replace(texts=(of_row.text(title), clean_body))
-
-    def write(change: Change, now: _RedactedRow, row: _RedactedRow) -> None:
-        assert now.document is not None, "rows of documents have theirs"
-        _, owner_title, before = now.document
-        after = before._replace(title=str(row.texts[0]), body=str(row.texts[1]), ruleset=RULESET_VERSION)
-        if after.owner_id is not None:
-            # The key of the new text, or one that no text has: under its old one, a scan would take it for what it was.
-            is_nested = content_digest(before.title, before.body) != before.passage_key.partition(".")[0]
-            digest = content_digest(f"{owner_title} > {after.title}" if is_nested else after.title, after.body)
-            query = "SELECT passage_key FROM documents WHERE owner_id = ? AND id <> ?"
-            taken = set(read_column(change.connection, query, (after.owner_id, row.id), str))
-            keys = (digest if count == 1 else f"{digest}.{count}" for count in range(1, len(taken) + 2))
-            after = after._replace(passage_key=next(key for key in keys if key not in taken))
-        documents.replace(change, row.id, after)
-
+def _write_document(change: Change, row: _RedactedRow) -> None:
     columns = ", ".join(f"d.{name}" for name in documents.COLUMNS_OF_DOCUMENT)
-    select = f"SELECT d.id, d.seq, o.title, {columns} FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id"
-    return _Source(select, "d.id", row_of, clean, write, is_counted=True)
+    query = (
+        f"SELECT o.title, {columns} FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id WHERE d.id = ?"
+    )
+    ((owner_title, *found),) = change.connection.execute(query, (row.id,))
+    before = documents.Document._make((*found, None))
+    after = before._replace(title=str(row.texts[0]), body=str(row.texts[1]), ruleset=RULESET_VERSION)
+    if after.owner_id is not None:
+        # The key of the new text, or one that no text has: under its old one, a scan would take it for what it was.
+        is_nested = content_digest(before.title, before.body) != before.passage_key.partition(".")[0]
+        digest = content_digest(f"{owner_title} > {after.title}" if is_nested else after.title, after.body)
+        query = "SELECT passage_key FROM documents WHERE owner_id = ? AND id <> ?"
+        taken = set(read_column(change.connection, query, (after.owner_id, row.id), str))
+        keys = (digest if count == 1 else f"{digest}.{count}" for count in range(1, len(taken) + 2))
+        after = after._replace(passage_key=next(key for key in keys if key not in taken))
+    documents.replace(change, row.id, after)
 
 
 def _note_ruleset(store: Store) -> None:

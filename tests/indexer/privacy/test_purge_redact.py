@@ -267,7 +267,7 @@ def test_a_purge_of_nothing_ends_what_a_reader_delayed(ruled: Store, monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", ["_of_documents", "_note_ruleset", "erase"])
+@pytest.mark.parametrize("step", ["_write_document", "_note_ruleset", "erase"])
 @pytest.mark.parametrize("ending", [["purge", "--redact"], ["purge"]])
 def test_what_was_killed_at_any_step_is_ended_by_the_next_call(
     ruled: Store, monkeypatch: pytest.MonkeyPatch, step: str, ending: list[str]
@@ -293,7 +293,7 @@ def test_a_purge_of_something_else_does_not_end_a_redaction_that_was_killed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(redact_again_module, "_of_documents", killed)
+        patched.setattr(redact_again_module, "_write_document", killed)
         redact_again(ruled, MODE)
     db = ["--db", ruled.location.primary]
     assert run(["purge", "reasoning:1", *db]) == 0
