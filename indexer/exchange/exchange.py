@@ -324,6 +324,7 @@ class Exchange:
             obeyed += [self._block(change, order, 0, is_within) for order in secrets[1:]]  # they were counted together
             idle = [order for order in others if order.key not in here(order.kind)]
             obeyed += [self._block(change, order, 0) for order in idle]
+        load_config(self._store)  # with the secrets
         for order in others:
             if order.key in here(order.kind):
                 with unchecked_references(primary), self._store.write() as change:

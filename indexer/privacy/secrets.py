@@ -28,6 +28,7 @@ from ctxrank.indexer.redaction.purged_secrets import PURGED_LABEL, can_be_purged
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import UserRules
 from ctxrank.indexer.store.blocklist import PATH, block, block_secrets
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Change, Store
 
@@ -64,6 +65,7 @@ def forget_secrets(
         with store.write() as change:
             sought = block_secrets(change.connection, secrets)
             note_secrets(change, sought=sought)
+        load_config(store)  # with them
     # The mode sees these secrets, too; where redaction is off, these alone.
     rules = UserRules() if mode.rules is None or mode.value == "off" else mode.rules
     seeing = mode.with_rules(rules._replace(literals=pattern))

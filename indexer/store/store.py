@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError, refused_by_system
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, cast, contextmanager
 from ctxrank.indexer.store.connection import (
     APPLICATION_ID,
@@ -163,12 +163,21 @@ class Store:
     def write(self) -> Generator[Change, None, None]:
         """One short transaction on the primary database; its changes enter the log when it ends.
 
-        Raises LockedError after the busy timeout, CtxrankError where the disk refuses.
+        Raises LockedError after the busy timeout, and where a secret was purged since the settings were read: what is
+        written may have been redacted without it. CtxrankError where the disk refuses.
         """
         with sqlite_errors(self.location.primary), immediate(self.primary):
+            self._refuse_outdated()
             change = Change(self.primary, lambda: self.config.redaction_mode.rules)
             yield change
             change.finish()
+
+    def _refuse_outdated(self) -> None:
+        rules = self.last_config and self.last_config.redaction_mode.rules
+        secrets = read_value(self.primary, "SELECT count(*) FROM blocklist WHERE kind = 'secret'", (), int) or 0
+        if self.last_config and secrets > len(rules.blocked if rules else ()):
+            self.last_config = None
+            raise LockedError("A secret was purged while this was prepared: nothing was stored.", "Try again.")
 
     def write_if_free(self, query: str, values: Values) -> None:
         """Run one statement, which may as well be left out: where the store is locked or cannot be written, it is."""

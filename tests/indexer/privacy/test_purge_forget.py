@@ -445,6 +445,24 @@ def test_what_another_process_saves_while_a_purge_begins_goes_with_it(tmp_path: 
         assert read_column(store.primary, "SELECT count(*) FROM documents", (), int) == [0]
 
 
+def test_a_finding_that_was_prepared_before_a_secret_was_purged_is_not_stored_with_it(store: Store) -> None:
+    write = store.write
+
+    def write_later() -> Any:
+        store.write = write  # type: ignore[method-assign]
+        with open_again(store) as other:
+            assert forget_secrets(other, [SECRET], load_config(other).redaction_mode).is_erased
+        return write()
+
+    said = NewReasoning("S", "G", "developer", "approach", f"The word is {SECRET}.")
+    with pytest.raises(LockedError, match="purged while this was prepared"):
+        store.write = write_later  # type: ignore[method-assign]
+        save_reasoning(store, said, create_session=True)
+    assert bytes_left(store, SECRET) == []
+    save_reasoning(store, said, create_session=True)
+    assert bytes_left(store, SECRET) == [] and len(search_ids(store, "word")) == 1
+
+
 def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
     fill(store)
     before = list(store.primary.execute("SELECT * FROM documents"))
