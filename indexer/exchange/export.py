@@ -54,7 +54,7 @@ def export_lines(
     known = kinds_of(store.primary)
     chosen = chosen_kinds(known, kinds, exported_kinds(known), "a kind of record", has_session=bool(sessions))
     ids = tuple(dict.fromkeys(find_session(store.primary, name).id for name in sessions))
-    choice = Choice(chosen, ids, since, all_origins, is_selection=bool(sessions or kinds))
+    choice = Choice(chosen, ids, since or 0, all_origins, is_selection=bool(sessions or kinds))
     return _lines(store, choice, IncomingTexts(load_config(store).redaction_mode))
 
 
@@ -73,7 +73,7 @@ def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Generator[str,
             "store": own_uuid(store.primary),
             "exported_at": format_us(now_us()),
             "ruleset": RULESET_VERSION,
-            "since": choice.since or 0,
+            "since": choice.since,
             "seq": last_number(store.primary),
         }
         yield _line(header)

@@ -31,7 +31,7 @@ class Choice(NamedTuple):
 
     kinds: tuple[str, ...]
     session_ids: tuple[int, ...]
-    since: int | None = None  # only what changed after this number of the record log
+    since: int = 0  # only what changed after this number of the record log
     all_origins: bool = False  # what other stores made, too
     is_selection: bool = False  # of kinds or sessions: what was removed is not said
 
@@ -60,17 +60,15 @@ class RecordReader:
         if "package" in self._choice.kinds:
             yield from self._usages()
         if not self._choice.is_selection:
-            yield from self._removals(self._choice.since or 0)
+            yield from self._removals(self._choice.since)
 
     def _fields(self, kind: Kind) -> Iterator[Fields]:
         """The rows of a kind by id, of the wanted sessions alone where it belongs to one."""
         session_column = "id" if kind.name == "session" else "session_id"
         is_limited = self._choice.session_ids and (kind.is_container or kind.is_of_a_session)
         document = "d.id, coalesce(d.ruleset, 0)" if kind.is_found else "NULL, 0"
-        # Driven by the log where only what is new is asked for; of own records, the positive ids.
+        # Driven by the log; of own records, the positive ids.
         source = f"record_log AS l CROSS JOIN {kind.table.name} AS t ON t.id = l.number"
-        if self._choice.since is None:
-            source = f"{kind.table.name} AS t JOIN record_log AS l ON l.number = t.id AND l.kind = '{kind.name}'"
         # A package's line has who took it, too.
         used = "SELECT seq FROM record_log WHERE kind = 'usage' AND number = t.id"
         seq = f"max(l.seq, coalesce(({used}), 0))" if kind.name == "package" else "l.seq"
@@ -83,7 +81,7 @@ class RecordReader:
                AND l.kind = '{kind.name}' AND l.seq > :since AND {"1" if is_own else "t.id > 0"}
              ORDER BY t.id < 0, abs(t.id)
         """
-        names = {"sessions": self._sessions, "since": self._choice.since or 0}
+        names = {"sessions": self._sessions, "since": self._choice.since}
         for number, document_id, ruleset, seq, *stored in self._primary.execute(query, names):
             fields: Fields = {
                 column.exported_as: self._shown(column, value, ruleset)
@@ -129,7 +127,7 @@ class RecordReader:
                AND (?2 = '[]' OR p.session_id IN (SELECT value FROM json_each(?2)))
              ORDER BY l.seq
         """
-        values = (self._choice.since or 0, self._sessions)
+        values = (self._choice.since, self._sessions)
         for number, seq in read_map(self._primary, query, values, int, int).items():
             said = self._usage(number)
             if any(said.values()):

@@ -127,8 +127,7 @@ def _recorded(connection: apsw.Connection) -> set[str]:
     """The folders that the user's configuration has for a store."""
     path = _path()
     identity = identity_of(connection)
-    known = known_lines(identity.uuid) if path else []
-    if not path or (known and not is_known(identity, known)):  # another's name: it travels with exports
+    if not path or (known_lines(identity.uuid) and not is_known(identity)):  # another's name: it travels with exports
         return set()
     entries = [line.partition("\t") for line in read_state(path).split("\n")]
     return {folder.rstrip() for uuid, tab, folder in entries if tab and uuid == identity.uuid}

@@ -283,9 +283,9 @@ def is_new(primary: str) -> bool:
     return size_of(primary) <= PAGE_BYTES and size_of(f"{primary}-wal") <= _MAX_FIRST_LOG_BYTES
 
 
-def is_known(identity: Identity, known: list[str] | None = None) -> bool:
-    """Whether the state folder has a store of this name with this token; `known` are its lines where they were read."""
-    lines = known_lines(identity.uuid) if known is None else known
+def is_known(identity: Identity) -> bool:
+    """Whether the state folder has a store of this name with this token."""
+    lines = known_lines(identity.uuid)
     return identity.is_formed and any(line.startswith(f"{identity.token} ") for line in lines)
 
 
