@@ -18,7 +18,6 @@ import errno
 import os
 import stat
 
-from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.systems import FOLDER_ONLY
 
@@ -217,13 +216,6 @@ def read_part(path: str, max_bytes: int, *, is_end: bool = False) -> bytes:
         return os.pread(file.descriptor, max_bytes, max(file.stat.st_size - max_bytes, 0) if is_end else 0)
     finally:
         os.close(file.descriptor)
-
-
-def sha256_beneath(folder: str, path: str) -> str:
-    """The SHA-256 of a regular file's bytes; its last part may be a link. Raises OSError, also for what is not read."""
-    import hashlib  # noqa: PLC0415  a query asks only for a file whose stat has changed
-
-    return hashlib.sha256(read_beneath(folder, path, MAX_FILE_BYTES, follow_link=True)).hexdigest()
 
 
 def read_open_file(file: OpenFile, max_bytes: int) -> bytes:

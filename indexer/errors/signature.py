@@ -223,7 +223,7 @@ def pairs_of(words: tuple[str, ...]) -> list[str]:
 
 def fingerprint(*parts: str) -> str:
     """Half a sha256 of the parts, in hex: long enough to never collide by chance."""
-    return sha256_of("\x1f".join(parts))[:32]
+    return sha256_of("\x1f".join(parts).encode("utf-8", "replace"))[:32]
 
 
 def _outcome(unit: ErrorUnit, frames: tuple[Frame, ...], template: str) -> str:

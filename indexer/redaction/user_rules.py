@@ -87,7 +87,7 @@ class UserRules(NamedTuple):
             *sorted(self.allowed_values),
             *(pattern.pattern for pattern in self.allowed_patterns),
         ]
-        return sha256_of(repr(said))[:16]
+        return sha256_of(repr(said).encode("utf-8", "replace"))[:16]
 
     def with_project(self, project: "UserRules") -> "UserRules":
         """These, and the rules of a project. What it would allow is left out: a project cannot weaken the user's."""

@@ -105,10 +105,11 @@ def state_on_disk(
         return "changed"
     if (info.st_mtime_ns, info.st_ino) == (mtime_ns, inode) or size > most_bytes:
         return "current"
-    from ctxrank.indexer.beneath import sha256_beneath  # noqa: PLC0415  only a file with another stat is read
+    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  only a file with another stat is read
+    from ctxrank.indexer.text.digests import sha256_of  # noqa: PLC0415  as above
 
     try:
-        return "current" if sha256_beneath(folder, path) == sha256 else "changed"
+        return "current" if sha256_of(read_beneath(folder, path, most_bytes, follow_link=True)) == sha256 else "changed"
     except OSError:
         return "missing"
 

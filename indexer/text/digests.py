@@ -1,4 +1,4 @@
-"""BLAKE2b and SHA-256 of texts, without the OpenSSL that hashlib loads: a fifth of a bare interpreter's start."""
+"""BLAKE2b and SHA-256, without the OpenSSL that hashlib loads: a fifth of a bare interpreter's start."""
 
 import sys
 from _blake2 import blake2b
@@ -16,7 +16,7 @@ def digest_of(text: str, size_bytes: int = _DIGEST_BYTES, *, key: str = "") -> s
     return str(blake2b(data, key=key.encode()[:_MAX_KEY_BYTES], digest_size=size_bytes).hexdigest())
 
 
-def sha256_of(text: str) -> str:
-    """SHA-256 of a text, in hexadecimal."""
+def sha256_of(data: bytes) -> str:
+    """SHA-256 of bytes, in hexadecimal."""
     module = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
-    return str(__import__(module).sha256(text.encode("utf-8", "replace")).hexdigest())
+    return str(__import__(module).sha256(data).hexdigest())

@@ -67,7 +67,8 @@ def test_a_query_imports_none_of_the_expensive_modules(shop: Path, arguments: tu
 )
 def test_the_questions_of_every_spawn_load_neither_typing_nor_re(shop: Path, arguments: tuple[str, ...]) -> None:
     modules = _imported(shop, *arguments)
-    assert not modules & {"typing", "importlib"}
+    # OpenSSL takes half a bare start, too: the files of a copied store have other stats, so that some are hashed.
+    assert not modules & {"typing", "importlib", "_hashlib"}
     # `re` with `enum` and `functools` takes half a bare start: words and names are read without a pattern.
     assert arguments == ("status",) or not modules & {"contextlib", "re", "enum", "functools", "unicodedata"}
 
@@ -125,7 +126,8 @@ def test_a_query_imports_at_most_this_many_modules_of_ours(shop: Path, arguments
     ours = {name for name in modules if name.startswith("ctxrank.")}
     assert "ctxrank.indexer.store.known_stores" not in ours  # whose the store is takes one short look
     # The files of a copied store have other stats, so one is opened to see that its bytes are the same.
-    assert len(ours - {"ctxrank.indexer.beneath", "ctxrank.indexer.systems"}) <= most
+    opened = {"ctxrank.indexer.beneath", "ctxrank.indexer.systems", "ctxrank.indexer.text.digests"}
+    assert len(ours - opened) <= most
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("search", "--help"), ("assemble", "--help")])

@@ -1,7 +1,6 @@
 """Opening files beneath a root: regular files alone, without waiting, and no more bytes than were asked for."""
 
 import errno
-import hashlib
 import os
 import socket
 import time
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxrank.indexer.beneath import Root, read_beneath, read_file, real_path, sha256_beneath
+from ctxrank.indexer.beneath import Root, read_beneath, read_file, real_path
 
 
 @pytest.fixture
@@ -89,16 +88,6 @@ def test_what_is_not_there_is_an_error_of_the_system(root: Root) -> None:
     for path in ("gone.md", "gone/a.md", "c.md/a.md"):
         with pytest.raises((FileNotFoundError, NotADirectoryError)):
             root.open(path)
-
-
-@pytest.mark.usefixtures("root")
-def test_a_hash_is_of_all_bytes_of_a_regular_file(tmp_path: Path) -> None:
-    (tmp_path / "link.md").symlink_to("docs/a.md")
-    for path in ("docs/a.md", "link.md"):
-        assert sha256_beneath(str(tmp_path), path) == hashlib.sha256(b"one").hexdigest()
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError):
-        sha256_beneath(str(tmp_path), "pipe")
 
 
 LINKS = (
@@ -219,10 +208,9 @@ def test_a_large_sparse_file_is_refused_before_it_is_read(tmp_path: Path) -> Non
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(10 * 1024**3)
     started = time.monotonic()
-    for read in (lambda: read_beneath(str(tmp_path), "sparse", 100), lambda: sha256_beneath(str(tmp_path), "sparse")):
-        with pytest.raises(OSError) as error:
-            read()
-        assert error.value.errno == errno.EFBIG
+    with pytest.raises(OSError) as error:
+        read_beneath(str(tmp_path), "sparse", 100)
+    assert error.value.errno == errno.EFBIG
     assert time.monotonic() - started < 1
 
 

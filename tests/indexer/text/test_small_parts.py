@@ -105,7 +105,7 @@ def test_digests_are_those_of_the_standard_and_differ_by_their_key() -> None:
     assert digest_of("a", key="k") != digest_of("a") != digest_of("a", key="l")
     assert digest_of("a", key="k" * 64) == digest_of("a", key="k" * 65) != digest_of("a", key="k" * 63)
     assert digest_of("\ud800") != digest_of("?")
-    assert sha256_of("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert sha256_of(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 @each_row(
