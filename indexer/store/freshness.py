@@ -69,9 +69,7 @@ class FileStates:
         if came == ELSEWHERE:
             return "elsewhere"
         if root not in self._folders:  # looking costs as much as ten files
-            from ctxrank.indexer.store.allowed_roots import (  # noqa: PLC0415  start-up: few have other roots
-                allowed_folder,
-            )
+            from ctxrank.indexer.store.allowed_roots import allowed_folder  # noqa: PLC0415  few have other roots
 
             self._folders[str(root)] = allowed_folder(self.store.location, primary, str(root))
         folder = self._folders[root]

@@ -123,7 +123,7 @@ def test_a_saved_finding_whose_file_is_gone_names_no_step_that_changes_nothing(f
 def test_an_answer_without_hits_names_files_that_have_changed_or_are_gone(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(out_of_date, "time", SimpleNamespace(monotonic=always(0.0)))  # it looks at both, however long
+    monkeypatch.setattr(out_of_date, "time", SimpleNamespace(thread_time=always(0.0), monotonic=always(0.0)))
     (folder / "b.md").write_text("b\n")
     indexed(folder)
     (folder / "a.md").write_text("# A\n\nlions!\n")
@@ -149,9 +149,9 @@ def test_the_look_is_bounded(folder: Path) -> None:
     with make_store(folder) as store:
         times: list[float] = []
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.thread_time()
             assert files_out_of_date(store) == []
-            times.append(time.perf_counter() - began)
+            times.append(time.thread_time() - began)
         assert min(times) < 0.05
         for path in folder.glob("*.md"):
             path.unlink()

@@ -3,7 +3,9 @@
 import hashlib
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from builders import make_store, save, write_file
@@ -104,6 +106,18 @@ def test_files_that_are_no_longer_what_was_indexed_are_named_the_last_first(
     store.primary.execute("UPDATE artifacts SET state = 'stale'")
     assert files_out_of_date(store, 10_000) == []
     assert os.path.exists(tmp_path / "4.md")
+
+
+def test_a_look_at_files_ends_by_its_own_cpu_time_and_where_the_disk_keeps_it_waiting(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        save(store, f"{number}.md", f"text {number}")
+        write_file(store, f"{number}.md", "other")
+    for cpu_s, wall_s, looked_at in ((0, 0.1, 3), (0.015, 0.1, 2), (0, 0.6, 1)):  # that pass between two looks
+        clocks = SimpleNamespace(thread_time=count(0, cpu_s).__next__, monotonic=count(0, wall_s).__next__)
+        monkeypatch.setattr(out_of_date, "time", clocks)
+        assert len(files_out_of_date(store)) == looked_at
 
 
 def test_a_file_that_lies_elsewhere_now_is_missing(tmp_path: Path) -> None:
