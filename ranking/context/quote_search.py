@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from ctxrank.indexer.engine import Engine, Statistics
+from ctxrank.indexer.engine import Engine, Row, Statistics
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
-from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.findings import best_findings
 from ctxrank.ranking.context.floor import PromptFinding
 from ctxrank.ranking.formulas.tuning import tuned
+from ctxrank.ranking.retrieval.candidates.candidates import Candidates, scored_rows
 from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_parent
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import plain_query
@@ -19,18 +19,17 @@ _MAX_WORDS = 60
 
 
 def best_quotes(
-    store: Store,
     line: str,
-    kinds: tuple[str, ...],
+    rows: list[Row],
     engine: Engine,
     statistics: Statistics,
     config: Config,
     is_wanted: Callable[[ParentDocument], bool],
     holds: Callable[[str], bool],
 ) -> list[PromptFinding]:
-    """The best findings of some kinds that hold the line, at most two, each with the passage that does."""
+    """The best findings that hold the line, at most two, each with the passage that does; `rows` are those that may."""
     plan = make_plan(plain_query(line, _MAX_WORDS), engine, statistics, tuned(config.ranking))
-    groups, parents = best_findings(store, plan, kinds=kinds)
+    groups, parents = best_findings(plan, [Candidates(scored_rows(plan, rows), is_complete=True)])
     found: list[PromptFinding] = []
     for id_, parent in parents.items():
         if len(found) == _MAX_QUOTES or not is_wanted(parent):

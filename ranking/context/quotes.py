@@ -17,6 +17,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.floor import KINDS, PromptFinding
 
 _FEW_TEXTS = 100  # so many are read sooner than an index is opened
+_MOST_ROWS = 500  # that may hold it
 _LEAST_WORDS = 3  # a shorter message may be of anything
 _SCOPE = Scope(kinds=tuple(kind for kind in KINDS if kind != "error"), is_current=True)
 _MARKS = "'\"`*\u2018\u2019\u201c\u201d"
@@ -29,7 +30,7 @@ def findings_that_quote(
     first_line = message.strip().partition("\n")[0]
     wanted = " ".join(_unmarked(first_line).split()).strip(" .:!")
     words = wanted.split()
-    if len(words) < _LEAST_WORDS or not config.has_index:
+    if len(words) < _LEAST_WORDS or not (config.has_index and any(map(str.isalnum, wanted))):
         return []
     few = few_texts(store.primary, _SCOPE.kinds, _FEW_TEXTS)
 
@@ -42,14 +43,15 @@ def findings_that_quote(
 
     # What every finding that quotes it holds, and hardly another; there its first word may be the end of a longer one.
     behind = " ".join(first_line.split()[1:])
+    phrase = behind if any(map(str.isalnum, behind)) else first_line
 
     def quoting(engine: Engine, statistics: Statistics) -> list[PromptFinding]:
-        query = RowQuery(PhraseClause(behind, is_prefix=True), _SCOPE)
-        if any(map(str.isalnum, behind)) and not engine.row_ids(query, 1):
+        rows = engine.rows(RowQuery(PhraseClause(phrase, is_prefix=True), _SCOPE), _MOST_ROWS)
+        if not rows:
             return []
         from ctxrank.ranking.context.quote_search import best_quotes  # noqa: PLC0415  only where one may be quoted
 
-        return best_quotes(store, first_line, _SCOPE.kinds, engine, statistics, config, is_wanted, holds)
+        return best_quotes(first_line, rows, engine, statistics, config, is_wanted, holds)
 
     return from_index(store, quoting)
 

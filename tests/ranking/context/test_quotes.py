@@ -78,6 +78,19 @@ def test_the_best_two_are_given_and_those_that_nobody_wants_do_not_count(store: 
     assert [number for number, _ in _quoting(store, unwanted=1)] == [2, 3]
 
 
+def test_a_finding_that_quotes_it_is_found_among_many_that_are_more_about_its_words(store: Store) -> None:
+    for number in range(20):
+        save(store, f"{number}.md", f"# Locked database, pier {number}\n\nlocked database of the pier\n", summary="x")
+    save(store, "log.md", f"# A log\n\n{'nothing of it ' * 60}\n{_MESSAGE}\n{'nothing of it ' * 60}\n", summary="x")
+    assert [number for number, _ in _quoting(store)] == [21]
+
+
+def test_of_a_message_with_one_word_the_signs_must_stand_behind_it(store: Store) -> None:
+    save(store, "a.md", "# Limits\n\n    MOST = {\n", summary="x")
+    save(store, "b.md", "# Limits\n\n    MOST {\n", summary="x")
+    assert [number for number, _ in _quoting(store, "MOST = {")] == [1]
+
+
 def test_what_was_replaced_is_quoted_no_more(store: Store) -> None:
     for name in ("old", "new"):
         save(store, f"{name}.md", summary=_MESSAGE)
