@@ -430,12 +430,12 @@ static size_t beginning_of(const char *at, const char *end, int is_whole)
     return (first & 0x7F) << 6 | (second == 'y' ? 'i' & 0x3F : second & 0x3F);
 }
 
-/* Whether a piece is one token that is told by its beginning not to be wanted: mostly. */
+/* Whether a piece is one token, without parts that are asked for, that is told by its beginning not to be wanted. */
 static int is_other(const WordFinder *self, const char *at, const char *end, int with_parts)
 {
     size_t both = beginning_of(at, end, 0), one = beginning_of(at, end, 1);
-    return !with_parts && !(self->may_begin[both / 64] >> both % 64 & 1) &&
-           !(self->may_begin[one / 64] >> one % 64 & 1) && end_of_run(at, end, WORD, 1) == end;
+    return !(self->may_begin[both / 64] >> both % 64 & 1) && !(self->may_begin[one / 64] >> one % 64 & 1) &&
+           end_of_run(at, end, WORD, 1) == end && !(with_parts && is_compound(&self->limits, at, end));
 }
 
 /* Ask for all pieces from here on that are not known yet. */
