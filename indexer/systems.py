@@ -150,14 +150,11 @@ def give_to_owner_of_folder(path: str) -> None:
             os.chown(path, owner, -1, follow_symlinks=False)
 
 
-def file_system_of(folder: str, *, is_macos: bool = IS_MACOS, mounts: str = "") -> str:
-    """The kind of file system that a folder is on; '' where that is unknown.
-
-    `mounts` takes the place of what the system says is mounted.
-    """
+def file_system_of(folder: str, *, is_macos: bool = IS_MACOS) -> str:
+    """The kind of file system that a folder is on; '' where that is unknown."""
     path = os.path.realpath(folder)
     best, kind = "", ""
-    for line in (mounts or _mounts(is_macos)).split("\n"):
+    for line in _mounts(is_macos).split("\n"):
         mount, its_kind = _mount_of_macos(line) if is_macos else _mount_of_linux(line)
         is_above = bool(mount) and (path == mount or path.startswith(mount.rstrip("/") + "/"))
         if is_above and len(mount) >= len(best):

@@ -109,15 +109,14 @@ def prune_expired(
     return _prune(store, rules, session, is_dry_run=is_dry_run)
 
 
-def prune_unconfirmed(store: Store, *, now: int | None = None) -> int:
+def prune_unconfirmed(store: Store) -> int:
     """Remove what was kept unasked and is old, or beyond the newest MAX_UNCONFIRMED; returns how many. LockedError."""
-    moment = now_us() if now is None else now
     kept_unasked = f"substr(agent_name, 1, {len(UNCONFIRMED)}) = '{UNCONFIRMED}'"
     condition = f"""
         {kept_unasked} AND (created_at < ? OR id IN (
             SELECT id FROM reasoning WHERE {kept_unasked} ORDER BY created_at DESC, id DESC LIMIT -1 OFFSET ?))
     """
-    rule = _Rule("reasoning", condition, (moment - UNCONFIRMED_DAYS * DAY_US, MAX_UNCONFIRMED))
+    rule = _Rule("reasoning", condition, (now_us() - UNCONFIRMED_DAYS * DAY_US, MAX_UNCONFIRMED))
     return _prune(store, [rule], None, is_dry_run=False).total
 
 

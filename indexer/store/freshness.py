@@ -71,9 +71,9 @@ class FileStates:
         if root not in self._folders:  # looking costs as much as ten files
             from ctxrank.indexer.store.allowed_roots import allowed_folder  # noqa: PLC0415  few have other roots
 
-            self._folders[str(root)] = allowed_folder(self.store.location, primary, str(root))
+            self._folders[root] = allowed_folder(self.store.location, primary, root)
         folder = self._folders[root]
-        return "" if folder is None else state_on_disk(folder, str(path), sha256, size, mtime_ns, inode)
+        return "" if folder is None else state_on_disk(folder, path, sha256, size, mtime_ns, inode)
 
 
 def has_roots(primary: apsw.Connection) -> bool:

@@ -15,7 +15,7 @@ from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import listed
 
-BUDGET_MS = 20  # of CPU: on a busy machine as many files are looked at as on an idle one
+_BUDGET_S = 0.02  # of CPU: on a busy machine as many files are looked at as on an idle one
 _MAX_WAIT_S = 0.5  # whatever a file system takes
 _MAX_FILES = 2000
 _MAX_NAMED = 20
@@ -35,9 +35,9 @@ def named(files: list[OutOfDate]) -> str:
     return listed([f"{file.path} ({file.state})" for file in files], _SHOWN)
 
 
-def files_out_of_date(store: Store, budget_ms: float = BUDGET_MS) -> list[OutOfDate]:
+def files_out_of_date(store: Store) -> list[OutOfDate]:
     """Some of the root's files that have changed or are gone since they were indexed."""
-    deadline, latest = time.thread_time() + budget_ms / 1000, time.monotonic() + _MAX_WAIT_S
+    deadline, latest = time.thread_time() + _BUDGET_S, time.monotonic() + _MAX_WAIT_S
     root = os.path.realpath(store.location.root)
     name = root_name(root, store.location.project)
     query = """

@@ -142,7 +142,7 @@ def test_a_file_that_was_written_again_with_the_same_bytes_is_not_out_of_date(fo
 
 
 @pytest.mark.slow
-def test_the_look_is_bounded(folder: Path) -> None:
+def test_the_look_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3000):
         (folder / f"{number}.md").write_text("x\n")
     indexed(folder)
@@ -155,8 +155,10 @@ def test_the_look_is_bounded(folder: Path) -> None:
         assert min(times) < 0.05
         for path in folder.glob("*.md"):
             path.unlink()
-        assert len(files_out_of_date(store, budget_ms=60_000)) == 20
-        assert len(files_out_of_date(store, budget_ms=0)) == 1
+        monkeypatch.setattr(out_of_date, "_BUDGET_S", 60)
+        assert len(files_out_of_date(store)) == 20
+        monkeypatch.setattr(out_of_date, "_BUDGET_S", 0)
+        assert len(files_out_of_date(store)) == 1
 
 
 def test_a_fresh_search_indexes_what_has_changed_and_nothing_else(folder: Path) -> None:

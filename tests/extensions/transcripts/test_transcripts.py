@@ -461,7 +461,8 @@ def test_what_was_kept_unasked_expires_and_is_bounded(runner: Runner, monkeypatc
         assert retention.prune_unconfirmed(store) == 2
         later = now_us() + 91 * DAY_US
         save_reasoning(store, NewReasoning("one", None, "developer", "decisions", "Kept on purpose for ever."))
-        assert retention.prune_unconfirmed(store, now=later) == 2
+        monkeypatch.setattr(retention, "now_us", lambda: later)
+        assert retention.prune_unconfirmed(store) == 2
     assert [content for _, _, content, _ in runner.entries()] == ["Kept on purpose for ever."]
 
 

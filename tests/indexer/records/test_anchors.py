@@ -599,18 +599,21 @@ def test_looking_again_takes_no_longer_than_it_may(
     save(store, "`load` in src/config.py, `test` in Makefile")
     (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", "open(path, newline=None)"))
     (tmp_path / "Makefile").write_text("test:\n\tpytest -q\n")
-    for waited, state in ((0.149, "changed"), (0.15, "same")):  # what the first one takes, loading included, is its own
+    for waited, state in ((0.009, "changed"), (0.01, "same")):  # what the first one takes, loading included, is its own
         before, moments = anchors(store), iter([5.0, 60.0, 60.0 + waited, 60.0 + waited])
         with monkeypatch.context() as clock:
             clock.setattr("time.thread_time", moments.__next__)
-            assert [one.state for one in look_again(store, before, milliseconds=150)] == ["changed", state]
+            assert [one.state for one in look_again(store, before)] == ["changed", state]
 
 
-def test_a_file_that_is_gone_is_seen_without_any_time(store: Store, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_seen_without_any_time(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     save(store, "`load` in src/config.py, `test` in Makefile")
     (tmp_path / "src" / "config.py").unlink()
     (tmp_path / "Makefile").unlink()
-    assert [one.state for one in look_again(store, anchors(store), milliseconds=-1)] == ["lost", "lost"]
+    monkeypatch.setattr("ctxrank.indexer.records.anchors.LOOK_MS", -1)
+    assert [one.state for one in look_again(store, anchors(store))] == ["lost", "lost"]
 
 
 def test_the_first_packages_of_a_block_are_looked_at_first(
@@ -619,7 +622,7 @@ def test_the_first_packages_of_a_block_are_looked_at_first(
     save(store, "`load` in src/config.py", "It is as we know it.")
     save(store, "`parse` in src/config.py", "Loading is slow.")
     (tmp_path / "src" / "config.py").write_text(CONFIG.replace("text)", "text, 1)").replace("in text", "in text[1:]"))
-    monkeypatch.setattr(look_again, "__defaults__", (-1.0,))
+    monkeypatch.setattr("ctxrank.indexer.records.anchors.LOOK_MS", -1)
     first, second = block(store).packages
     assert (first.id, second.id) == (2, 1)
     assert "has changed" in first.label and not second.label

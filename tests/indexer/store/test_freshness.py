@@ -92,19 +92,19 @@ def test_files_that_are_no_longer_what_was_indexed_are_named_the_last_first(
 ) -> None:
     for number in range(5):
         save(store, f"{number}.md", f"text {number}")
-    assert files_out_of_date(store, 10_000) == []
+    monkeypatch.setattr(out_of_date, "_BUDGET_S", 10)
+    assert files_out_of_date(store) == []
     for number in (1, 2, 4):
         write_file(store, f"{number}.md", "other")
     (tmp_path / "2.md").unlink()
     found = [("4.md", "changed"), ("2.md", "missing"), ("1.md", "changed")]
-    assert files_out_of_date(store, 10_000) == found
-    assert files_out_of_date(store, -1) == found[:1]  # one is looked at, whatever the time
+    assert files_out_of_date(store) == found
     monkeypatch.setattr(out_of_date, "_MAX_NAMED", 2)
-    assert files_out_of_date(store, 10_000) == found[:2]
+    assert files_out_of_date(store) == found[:2]
     monkeypatch.setattr(out_of_date, "_MAX_FILES", 1)
-    assert files_out_of_date(store, 10_000) == found[:1]
+    assert files_out_of_date(store) == found[:1]
     store.primary.execute("UPDATE artifacts SET state = 'stale'")
-    assert files_out_of_date(store, 10_000) == []
+    assert files_out_of_date(store) == []
     assert os.path.exists(tmp_path / "4.md")
 
 
@@ -114,7 +114,12 @@ def test_a_look_at_files_ends_by_its_own_cpu_time_and_where_the_disk_keeps_it_wa
     for number in range(3):
         save(store, f"{number}.md", f"text {number}")
         write_file(store, f"{number}.md", "other")
-    for cpu_s, wall_s, looked_at in ((0, 0.1, 3), (0.015, 0.1, 2), (0, 0.6, 1)):  # that pass between two looks
+    for cpu_s, wall_s, looked_at in (
+        (0, 0.1, 3),
+        (0.015, 0.1, 2),
+        (0, 0.6, 1),
+        (1, 1, 1),
+    ):  # that pass between two looks
         clocks = SimpleNamespace(thread_time=count(0, cpu_s).__next__, monotonic=count(0, wall_s).__next__)
         monkeypatch.setattr(out_of_date, "time", clocks)
         assert len(files_out_of_date(store)) == looked_at
