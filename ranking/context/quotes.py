@@ -42,7 +42,7 @@ def findings_that_quote(
         return []  # the index need not be opened to say so
 
     # What every finding that quotes it holds, and hardly another; there its first word may be the end of a longer one.
-    behind = " ".join(first_line.split()[1:])
+    behind = first_line.split(None, 1)[1]
     phrase = behind if any(map(str.isalnum, behind)) else first_line
 
     def quoting(engine: Engine, statistics: Statistics) -> list[PromptFinding]:
