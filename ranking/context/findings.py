@@ -119,7 +119,7 @@ def near_findings(store: Store, plan: Plan, floor: float, among: frozenset[int] 
     worth, count, _ = _telling(_typed(plan.terms))
     if nearness(calibrated(_MOST_OF_VALUE * worth, half), count) <= floor:
         return
-    groups, parents = best_findings(plan, _candidates(store, plan, among))
+    groups, parents = _best_findings(plan, _candidates(store, plan, among))
     # A finding's own row and its best passage.
     rows_of = {id_: [row.rowid for row in (groups[id_].own, *groups[id_].passages[:1]) if row] for id_ in parents}
     scores_of = term_scores(plan, [row for rows in rows_of.values() for row in rows])
@@ -131,7 +131,7 @@ def near_findings(store: Store, plan: Plan, floor: float, among: frozenset[int] 
             yield NearFinding(parents[id_], near, whole / asked, tuple(shared), groups[id_].best.rowid)
 
 
-def best_findings(plan: Plan, choices: Iterable[Candidates]) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
+def _best_findings(plan: Plan, choices: Iterable[Candidates]) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
     """Hits by document and their _MOST_COMPARED best findings, the best first: of the first choice with so many."""
     groups: dict[int, HitGroup] = {}
     findings: dict[int, ParentDocument] = {}

@@ -8,25 +8,28 @@ known error: whether what stands around it is a fix, its reader must judge. Most
 
 from collections.abc import Callable
 
-from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, Statistics
+from ctxrank.indexer.engine import Engine, FieldWeights, PhraseClause, RowQuery, Statistics
 from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.facets import Scope
+from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument, few_texts
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.floor import KINDS, PromptFinding
+from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_parent
 
 _FEW_TEXTS = 100  # so many are read sooner than an index is opened
-_MOST_ROWS = 500  # that may hold it
+_MOST_ROWS = 300  # that may hold it
+_MAX_QUOTES = 2
 _LEAST_WORDS = 3  # a shorter message may be of anything
 _SCOPE = Scope(kinds=tuple(kind for kind in KINDS if kind != "error"), is_current=True)
+_WEIGHTS = FieldWeights(1.0, 1.0, 1.0, 1.0)
 _MARKS = "'\"`*\u2018\u2019\u201c\u201d"
 
 
 def findings_that_quote(
     store: Store, message: str, config: Config, is_wanted: Callable[[ParentDocument], bool]
 ) -> list[PromptFinding]:
-    """The findings that hold a message, the best first, with the passage that does; `is_wanted` leaves some out."""
+    """The findings that hold a message, by the engine's rank, with the passage; `is_wanted` leaves some out."""
     first_line = message.strip().partition("\n")[0]
     wanted = " ".join(_unmarked(first_line).split()).strip(" .:!")
     words = wanted.split()
@@ -46,12 +49,22 @@ def findings_that_quote(
     phrase = behind if any(map(str.isalnum, behind)) else first_line
 
     def quoting(engine: Engine, statistics: Statistics) -> list[PromptFinding]:
-        rows = engine.rows(RowQuery(PhraseClause(phrase, is_prefix=True), _SCOPE), _MOST_ROWS)
-        if not rows:
-            return []
-        from ctxrank.ranking.context.quote_search import best_quotes  # noqa: PLC0415  only where one may be quoted
-
-        return best_quotes(first_line, rows, engine, statistics, config, is_wanted, holds)
+        query = RowQuery(PhraseClause(phrase, is_prefix=True), _SCOPE)
+        passages: dict[int, list[int]] = {}  # of each finding that may hold it, the best ones first
+        for rowid, owner_id, *_ in engine.best_rows(query, _WEIGHTS, _MOST_ROWS):
+            passages.setdefault(owner_id, []).append(document_id_of(rowid))
+        parents = engine.parents(passages) if passages else {}
+        found: list[PromptFinding] = []
+        for id_, held_in in passages.items():
+            if len(found) == _MAX_QUOTES or not is_wanted(parents[id_]):
+                continue
+            parent = cleaned_parent(parents[id_], config.redaction_mode)
+            stored = engine.passages([one for one in held_in if one != id_])
+            texts = (cleaned(one.body, one.ruleset, config.redaction_mode) for one in stored.values())
+            passage = next((text for text in texts if holds(text)), None)
+            if passage is not None or holds(f"{parent.title}\n{parent.body}"):
+                found.append(PromptFinding(parent, passage or "", ("the message",)))
+        return found
 
     return from_index(store, quoting)
 
