@@ -28,7 +28,7 @@ PERMITTED = {
     "indexer/store/one_process.py only_one": "a lock file in the store: one line at most is read",
     "indexer/machine.py switched_off": "the file of root alone, looked at before; only root can exchange it",
     "indexer/store/one_process.py held": "as above",
-    "indexer/files/git.py _fill": "makes files in a folder that was just made",
+    "indexer/files/git.py _write": "makes files in a folder that was just made",
     "extensions/team/snapshot.py bring_snapshot": "a snapshot that the user named, line by line, each bounded",
     "extensions/team/schema.py _migrate": "the program's own SQL files",
     "cli/agents/log.py note_failure": "adds a line to the hook's log in the user's own state folder",

@@ -20,7 +20,7 @@ import re
 import select
 import stat
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 
 from ctxrank.indexer.beneath import is_inside, read_beneath
 from ctxrank.indexer.light_typing import NamedTuple, contextmanager
@@ -185,10 +185,13 @@ class Git(NamedTuple):
     program: str
     deadline: float
 
-    def records(self, *words: str, has_worktree: bool = False) -> Generator[bytes, None, None]:
-        """What a command prints, one record for each NUL; the process ends with the iteration. Raises GitError.
+    def records(
+        self, *words: str, has_worktree: bool = False, end: bytes = b"\0", given: str = os.devnull
+    ) -> Generator[bytes, None, None]:
+        """What a command prints, one record for each NUL or other end; the process ends with the iteration. Raises
+        GitError.
 
-        With `has_worktree` it runs in the folder and knows the index and the files.
+        With `has_worktree` it runs in the folder and knows the index and the files; it reads the `given` file.
         """
         repository = self.repository
         environment = {
@@ -205,12 +208,29 @@ class Git(NamedTuple):
             environment["GIT_WORK_TREE"] = repository.top
             environment["GIT_INDEX_FILE"] = index
         folder = repository.folder if has_worktree else self.folder
-        with _Process((self.program, "-C", folder, *_FLAGS, *words), environment) as process:
-            yield from self._pieces(process.output)
+        with _Process((self.program, "-C", folder, *_FLAGS, *words), environment, given) as process:
+            yield from self._pieces(process.output, end)
             if process.wait(self.deadline):
                 raise GitError("git could not read the history (objects may be missing, as in a partial clone)")
 
-    def _pieces(self, output: int) -> Iterator[bytes]:
+    def files(self, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Those of the names, each a commit, a colon and a path, that are files, and what these hold: one process reads
+        all of them. Raises GitError.
+        """
+        asked = [name for name in names if "\n" not in name]
+        _write(self.folder, "asked", "\n".join((*asked, "")))
+        given = os.path.join(self.folder, "asked")
+        lines = self.records("cat-file", "--batch", end=b"\n", given=given)
+        for name in asked:
+            _, kind, size = (b"  " + next(lines)).rsplit(b" ", 2)
+            if size.isdigit():  # else it says what is missing
+                found, left = [next(lines)], int(size)
+                while (left := left - len(found[-1]) - 1) >= 0:
+                    found.append(next(lines))
+                if kind == b"blob":
+                    yield name, b"\n".join(found)
+
+    def _pieces(self, output: int, end: bytes) -> Iterator[bytes]:
         rest, size = b"", 0
         poll = select.poll()
         poll.register(output, select.POLLIN)
@@ -221,7 +241,7 @@ class Git(NamedTuple):
                     yield rest
                 return
             size += len(chunk)
-            *pieces, rest = (rest + chunk).split(b"\0")
+            *pieces, rest = (rest + chunk).split(end)
             if size > MAX_OUTPUT_BYTES or len(rest) > _MAX_RECORD_BYTES:
                 raise GitTimeoutError("its history is too large")
             yield from pieces
@@ -245,8 +265,12 @@ def _fill(folder: str, repository: Repository) -> None:
     }
     for name, text in texts.items():
         if text:
-            with open(os.path.join(folder, name), "xb") as file:
-                file.write(text.encode("utf-8", "surrogateescape"))
+            _write(folder, name, text)
+
+
+def _write(folder: str, name: str, text: str) -> None:
+    with open(os.path.join(folder, name), "xb") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
 
 
 def _remove(folder: str) -> None:
@@ -268,10 +292,10 @@ class _Process:
     `subprocess`, with all that it loads, takes longer to load than a bare start.
     """
 
-    def __init__(self, command: tuple[str, ...], environment: Mapping[str, str]) -> None:
+    def __init__(self, command: tuple[str, ...], environment: Mapping[str, str], given: str) -> None:
         self.output, written = os.pipe()
         actions = (
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 0, given, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, written, 1),
             (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
         )

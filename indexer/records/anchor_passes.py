@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
@@ -190,6 +190,7 @@ class _Elsewhere:
         self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
         self._store, self._tree, self._commit = store, tree, last.head
         self._new, self._shares = lru_cache(self._new_of), lru_cache(self._shares_of)
+        self._as_then = lru_cache(self._as_then_of)
 
     def find(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, is_gone: bool
@@ -260,8 +261,12 @@ class _Elsewhere:
         source = min(places, key=lambda one: (places[one].changed, self.paths.get(one.path, -1)))
         is_new = self.paths.get(source.path, -1)
         # One that was not touched is as it was.
-        before = source if is_new < 0 else None if is_new else _source_at(self._store, self._commit, source.path)
+        before = source if is_new < 0 else None if is_new else self._as_then(source.path)
         return None if before and before.defined(anchor.wanted) else (source, places[source])
+
+    def _as_then_of(self, path: str) -> Source | None:
+        """A file as it was in the commit of the last pass."""
+        return _sources_at(self._store, [(self._commit, path)]).get((self._commit, path))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -328,11 +333,11 @@ def follow_anchors(store: Store, stored: Mapping[str, StoredText | None], asked:
 
 def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) -> dict[int, str]:
     """What differs of anchors that have changed, by their numbers, where git has what they were."""
-    found, tree = dict[int, str](), Tree(store)
-    source_at = lru_cache(partial(_source_at, store))
-    for anchor in anchors:
-        now = tree.source(anchor.now_path) if anchor.state == CHANGED else None
-        was = None if now is None else source_at(anchor.commit_id, anchor.path)
+    found, tree = dict[int, str](), Tree(store, is_own=True)
+    changed = [anchor for anchor in anchors if anchor.state == CHANGED]
+    sources = _sources_at(store, [(anchor.commit_id, anchor.path) for anchor in changed])
+    for anchor in changed:
+        now, was = tree.source(anchor.now_path), sources.get((anchor.commit_id, anchor.path))
         located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line)
         if now is not None and was is not None and located is not None:
             start, end = located.span  # of a long one only the first lines were located
@@ -342,15 +347,17 @@ def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) ->
     return found
 
 
-def _source_at(store: Store, commit: str, path: str) -> Source | None:
-    """A file as it was in a commit; None without one."""
+def _sources_at(store: Store, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Source]:
+    """Those of some files, each of a commit, that it has, as they were in it."""
+    found = dict[tuple[str, str], Source]()
     with suppress(GitError):
-        repository = find_repository(store.location.project) if commit else None
-        if repository is not None:
+        repository = find_repository(store.location.project)
+        names = {f"{one[0]}:{repository.prefix}{one[1]}": one for one in wanted if one[0]} if repository else {}
+        if repository is not None and names:
             with git_on(repository, store.location.folder) as git:
-                pieces = git.records("cat-file", "blob", f"{commit}:{repository.prefix}{path}")
-                return Source(path, b"\0".join(pieces).decode("utf-8", "replace"))
-    return None
+                for name, text in git.files(names):
+                    found[names[name]] = Source(names[name][1], text.decode("utf-8", "replace"))
+    return found
 
 
 def fingerprints_without_secrets(store: Store, mode: RedactionMode) -> dict[int, str]:

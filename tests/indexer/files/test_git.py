@@ -11,7 +11,7 @@ from git_tree import git
 
 from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
 from ctxrank.indexer.extensions import EXTENSIONS
-from ctxrank.indexer.files.git import MAX_SECONDS
+from ctxrank.indexer.files.git import MAX_SECONDS, find_repository, git_on
 
 ROOT = Path(__file__).parents[3]
 _SOON_S = MAX_SECONDS / 2  # after MAX_SECONDS what waits for a pipe is ended
@@ -182,3 +182,22 @@ def test_untracked_files_are_those_that_git_would_name(checkout: Path) -> None:
     named = {name for name in listed.split("\0") if name and not name.endswith("/")}  # with a slash: a repository
     assert _changed_since_the_commit(checkout) == named == {"src/new.py", "odd name.py", "straße.py"}
     assert _changed_since_the_commit(checkout / "src") == {"new.py"}
+
+
+def test_one_process_reads_files_of_several_commits(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a folder").mkdir()
+    texts = (b"", b"\n", b"one\0\n\ntwo", b"x" * 70_000 + b"\n")
+    for number, text in enumerate(texts):
+        (tmp_path / "a folder" / "a.py").write_bytes(text)
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", str(number))
+    commits = git(tmp_path, "rev-list", "--reverse", "HEAD").split()
+    repository = find_repository(str(tmp_path))
+    assert repository is not None
+    names = [f"{commit}:{path}" for commit in commits for path in ("a folder/a.py", "a folder", "no 7", "a\nb", "a 5")]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with git_on(repository, str(scratch)) as git_:
+        assert [text for _, text in git_.files(names)] == list(texts)
+    assert not list(scratch.iterdir())

@@ -725,24 +725,32 @@ def test_a_difference_of_a_long_file_has_what_differs_alone(store: Store, tmp_pa
     assert [line for line in text.splitlines() if line[:1] in "+-"] == ["-line_7 = 7", "+line_7 = 8"]
 
 
-def test_git_is_asked_once_for_what_a_file_was(
+def test_git_is_started_once_for_what_all_files_were(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    config, other, empty = (tmp_path / "src" / name for name in ("config.py", "other.py", "empty.py"))
+    other.write_text(CONFIG.replace("load", "store").replace("\n", "\r\n"))
+    empty.write_text("")
     commit_all(tmp_path, "one")
-    for name in ("load", "parse"):
-        save(store, f"`{name}` in src/config.py", f"About {name}.")
-    changed = CONFIG.replace("open(path)", "open(path, 'rb')").replace("in text", "in text[1:]")
-    (tmp_path / "src" / "config.py").write_text(changed)
+    (tmp_path / "src" / "late.py").write_text("late = 1\n")
+    index(store)
+    for name, path in (("load", "config"), ("parse", "config"), ("store", "other"), ("late", "late")):
+        save(store, f"`{name}` in src/{path}.py", f"About {name}.")
+    config.write_text(CONFIG.replace("open(path)", "open(path, 'rb')").replace("in text", "in text[1:]"))
+    other.write_text(other.read_text().replace("len(text)", "size(text)"))
+    (tmp_path / "src" / "late.py").write_text("late = 2\n")  # which that commit has not
     index(store)
     asked: list[str] = []
+    records = Git.records
 
-    def source_at(store: Store, commit: str, path: str) -> Source | None:
-        asked.append(path)
-        return Source(path, CONFIG)
+    def noted(self: Git, *words: str, **more: Any) -> Generator[bytes, None, None]:
+        asked.append(words[0])
+        return records(self, *words, **more)
 
-    monkeypatch.setattr(anchor_passes, "_source_at", source_at)
+    monkeypatch.setattr(Git, "records", noted)
     assert run(["--db", store.location.primary, "drifted"]) == 0
-    assert asked == ["src/config.py"] and capsys.readouterr().out.count("@@") == 4
+    printed = capsys.readouterr().out
+    assert asked == ["cat-file"] and printed.count("@@") == 6 and "+    print(size(text), path)" in printed
 
 
 def test_a_difference_is_redacted(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
