@@ -1,11 +1,12 @@
 """`ctxrank drifted`: findings whose code has changed or is gone, with what differs."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.indexer.records.anchor_passes import differences
-from ctxrank.indexer.records.anchors import CHANGED, GONE, Anchor, DriftedFinding, anchors_of, drifted_findings
+from ctxrank.indexer.records.anchors import MOVED, SAME, Anchor, DriftedFinding, drifted_findings
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import local_ref
@@ -23,19 +24,17 @@ def drifted(call: Call, store: Store, document: str | None) -> Reply:
     """Read what wants a look, the newest change first; 1 for nothing."""
     wanted = None if document is None else document_id(store.primary, local_ref(store.primary, document))
     found, mode = drifted_findings(store, wanted), load_config(store).redaction_mode
-    rulesets = {one.document_id: one.ruleset for one in found}
-    anchors = [
-        one._replace(name=cleaned(one.name, rulesets[one.document_id], mode))
-        for one in anchors_of(store.primary, rulesets)
-    ]
-    if wanted is None:
-        anchors = [one for one in anchors if one.state in (CHANGED, GONE)]
-    differing = differences(store, anchors, mode)
+    shown = {
+        one: [
+            anchor._replace(name=cleaned(anchor.name, one.ruleset, mode))
+            for anchor in anchors
+            if document is not None or anchor.state not in (SAME, MOVED)
+        ]
+        for one, anchors in found.items()
+    }
+    differing = differences(store, chain.from_iterable(shown.values()), mode)
     touched = listed([file.path for file in files_out_of_date(store)], _NAMED_FILES)
-    of_each: dict[int, list[Anchor]] = {one.document_id: [] for one in found}
-    for anchor in anchors:
-        of_each[anchor.document_id].append(anchor)
-    rows = [(one, of_each[one.document_id], differing) for one in found]
+    rows = [(one, anchors, differing) for one, anchors in shown.items()]
     nothing = "nothing has drifted."
     if document is not None:
         nothing = f"nothing of {document} is followed: it is superseded, or names nothing that is here."

@@ -38,7 +38,7 @@ def values(ask: Commands) -> Json:
         found = found or lately(store.primary, 0, _CONVERSATIONS * _RECORDS)
         failures = open_failures(store.primary, now - _OPEN_FOR_US, _WAITING)
         frequent = frequent_errors(store.primary, _FREQUENT)
-        drifted = drifted_findings(store)
+        drifted = [*drifted_findings(store)]
         carried_out = returnable_orders(store.primary)[-_WAITING:]
     found, failures, frequent = (  # perhaps of older redaction rules
         [one._replace(title=cleaned_task(one.title, mode)) for one in some] for some in (found, failures, frequent)

@@ -173,25 +173,33 @@ class DriftedFinding(NamedTuple):
     ruleset: int
 
 
-def drifted_findings(store: Store, only: int | None = None) -> list[DriftedFinding]:
-    """The findings that want a look, the newest change first; superseded ones do not. `only` one, also if nothing has
-    become of what it names.
+def drifted_findings(store: Store, only: int | None = None) -> dict[DriftedFinding, list[Anchor]]:
+    """The findings that want a look, the newest change first, with what has become of what they name; superseded ones
+    do not. `only` one, with all that it names. A linked worktree is told of its own files.
     """
     from ctxrank.indexer.records.older_rules import cleaner_of  # noqa: PLC0415  start-up: a block asks for no list
 
+    is_worktree = Tree(store, is_own=True).folder != store.location.project
     query = """
-        SELECT d.id, d.kind, d.record_id, d.title, s.name, min(a.state = 'gone'), d.ruleset
+        SELECT d.id, d.kind, d.record_id, d.title, s.name, d.ruleset
           FROM anchors AS a JOIN documents AS d ON d.id = a.document_id LEFT JOIN sessions AS s ON s.id = d.session_id
          WHERE d.superseded_by IS NULL AND ?1 IN (d.id, 0)
-         GROUP BY d.id HAVING ?1 OR max(a.state IN ('changed', 'gone'))
+         GROUP BY d.id HAVING ?1 OR ?2 OR max(a.state IN ('changed', 'gone'))
          ORDER BY max(a.changed_at) DESC, d.id DESC
     """
-    rows = list(store.primary.execute(query, (only or 0,)))
+    rows = list(store.primary.execute(query, (only or 0, is_worktree)))
+    anchors = anchors_of(store.primary, [id_ for id_, *_ in rows])
+    named: dict[int, list[Anchor]] = {}
+    for anchor in look_again(store, anchors, float("inf")) if is_worktree else anchors:
+        named.setdefault(anchor.document_id, []).append(anchor)
     clean = cleaner_of(store, [ruleset for *_, ruleset in rows])
-    return [
-        DriftedFinding(id_, public_id(kind, number), clean(title), session, bool(gone), ruleset)
-        for id_, kind, number, title, session, gone, ruleset in rows
-    ]
+    found: dict[DriftedFinding, list[Anchor]] = {}
+    for id_, kind, number, title, session, ruleset in rows:
+        states = {anchor.state for anchor in named[id_]}
+        if only or not states <= {SAME, MOVED}:
+            finding = DriftedFinding(id_, public_id(kind, number), clean(title), session, states == {GONE}, ruleset)
+            found[finding] = named[id_]
+    return found
 
 
 def look_again(store: Store, anchors: list[Anchor]) -> list[Anchor]:

@@ -22,7 +22,7 @@ from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records import anchor_passes
 from ctxrank.indexer.records.anchor_passes import anchor_document, differences
-from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
+from ctxrank.indexer.records.anchors import Anchor, anchors_of, drifted_findings, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -751,6 +751,32 @@ def test_git_is_started_once_for_what_all_files_were(
     assert run(["--db", store.location.primary, "drifted"]) == 0
     printed = capsys.readouterr().out
     assert asked == ["cat-file"] and printed.count("@@") == 6 and "+    print(size(text), path)" in printed
+
+
+def test_a_linked_worktree_is_told_what_has_drifted_in_it(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text(".ctxrank\n")
+    commit_all(tmp_path, "first")
+    other = tmp_path.parent / f"{tmp_path.name}-other"
+    git(tmp_path, "worktree", "add", "-q", str(other))
+    save(store, "`load` in src/config.py")
+    save(store, "`test` in Makefile", "Testing is slow.")
+    index(store)
+    for tree, old, new, found in (
+        (other, "open(path)", "file", ["package:1"]),  # there alone
+        (tmp_path, "pytest", "pytest -q", ["package:1"]),
+    ):
+        for path in (tree / "src" / "config.py", tree / "Makefile"):
+            path.write_text(path.read_text().replace(old, new))
+        index(store)
+        with open_store(start=str(other)) as there:
+            assert [one.id for one in drifted_findings(there)] == found
+    assert [one.id for one in drifted_findings(store)] == ["package:2"]
+    command = ["--db", store.location.primary, "--root", str(other), "drifted"]
+    assert run(command) == 0
+    assert "+    text = file.read()" in capsys.readouterr().out
 
 
 def test_a_difference_is_redacted(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
