@@ -8,6 +8,7 @@ Content decides what has become of a span; git is asked which commit it was, and
 
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -32,7 +33,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import names_in
 from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.mentions import COMMAND_FILES, Mention, mentions
-from ctxrank.indexer.text.spans import SEPARATOR, Before, Fingerprint, Located, Source, Span, is_table, name_parts
+from ctxrank.indexer.text.spans import SEPARATOR, Before, Fingerprint, Located, Source, Span, is_table
 
 FINDINGS = ("package", "reasoning", "error")
 _IS_FINDING = f"kind IN ({', '.join(map(repr, FINDINGS))})"
@@ -42,10 +43,11 @@ _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _LEAST_SUCCESSOR = 0.3  # of what a file said, around a span and in all, and of its name, together
 _NAME_SHARE, _KIN_SHARE = 0.3, 0.2  # that the words of a name are worth, and the same name in a folder called the same
-_LEAST_AROUND = 1.0  # where no more is known than what is around a span, which counts twice
 _LEAST_OF_NEW, _LEAST_DEFINED = 0.1, 0.6  # of the lines of a new file; of a definition that its name does not tell
 _LEAST_COMMON = 3  # lines: any two files have an import in common
-_MOST_ROWS = 500  # or files, that hold a word or a line: of what is everywhere, nothing says which is meant
+_MOST_ROWS = 500  # that hold a name: of what is everywhere, nothing says which is meant
+_MOST_HOLDERS = 20  # new files that have a line, or a word in their names
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
 _ADD = f"""
     INSERT OR IGNORE INTO anchors ({", ".join(Anchor._fields[1:])})
@@ -189,8 +191,7 @@ class _Elsewhere:
         query = f"SELECT a.path, a.id > ? {_INDEXED} AND a.indexed_at >= ? ORDER BY a.id DESC LIMIT {_MAX_ELSEWHERE}"
         self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
         self._store, self._tree, self._commit = store, tree, last.head
-        self._new, self._shares = lru_cache(self._new_of), lru_cache(self._shares_of)
-        self._as_then = lru_cache(self._as_then_of)
+        self._new, self._as_then = lru_cache(self._new_of), lru_cache(self._as_then_of)
 
     def find(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, is_gone: bool
@@ -198,58 +199,49 @@ class _Elsewhere:
         """The file that has an anchor now: what its own has become, where that is gone, if that has something of it;
         else its name and some of its lines or, of an anchor without a name, its very lines.
 
-        A name that is a member's or begins with a capital is enough where one file alone defines it for its owner.
+        A name that begins with a capital is enough where one file alone defines it.
         """
         name = anchor.wanted
         for one in self._successor(anchor, kept, was) if is_gone or not name else ():
             if located := anchor.within(one, kept, was) if is_gone else one.exact(kept, 0):
                 return one, located
         definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
-        if self.paths.keys().isdisjoint(definers):
-            return None
-        found, own_name = [*filter(None, map(self._tree.source, definers))], SEPARATOR.split(name)[-1]
-        name = name if any(one.defined(name) for one in found) else own_name  # a member may have another owner
-        found = [one for one in found if one.defined(name)]
-        if len(found) > 1 or name != anchor.wanted or not (own_name != name or name[:1].isupper()):
+        own_name = SEPARATOR.split(name)[-1]  # a member may have another owner
+        found = [one for one in filter(None, map(self._tree.source, definers)) if one.defined(own_name)]
+        if len(found) > 1 or not own_name[:1].isupper():
             own = {*filter(None, kept.words)}
             found = [one for one in found if len(own & one.known_words) >= _LEAST_DEFINED * len(own)]
-        return self._nearest(anchor._replace(name=name), kept, was, found)
+        return self._nearest(anchor._replace(name=own_name), kept, was, found)
 
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
         """The new file that has most of what a file said, around a span and in all, and of the words of its name; what
-        several have counts less, and that one alone is called so in such a folder more. All of a file is no small part.
+        several have counts less, and one that is called so in such a folder more. All of a file is no small part.
         """
-        around = was.around if was else frozenset(kept.before + kept.words + kept.after)
-        said, least = (was.source.known_words, _LEAST_SUCCESSOR) if was else (around, _LEAST_AROUND)
-        whole, near, name = (self._shares(part, anchor.now_path) for part in (said, around, _words_of(anchor.now_path)))
-        kin = [one for one in whole if _end_of(one.path) == _end_of(anchor.now_path)]
-        share = {
-            one: of_lines + near.get(one, 0.0) + _NAME_SHARE * name.get(one, 0.0) + _KIN_SHARE * ([one] == kin)
-            for one, of_lines in whole.items()
-        }
+        around = was.around if was else frozenset(kept.words)
+        said = was.source.known_words if was else around
+        holders, share = self._new(language_of(anchor.now_path).kind), defaultdict[Source, float](float)
+        for parts, worth in ((said, 1.0), (around, 1.0), (_words_of(anchor.now_path), _NAME_SHARE)):
+            for part in parts:
+                for one in (found := holders.get(part, [])):
+                    share[one] += worth / (len(found) * len(parts))
+        kin = [one for one in share if _end_of(one.path) == _end_of(anchor.now_path)]
+        for one in kin:
+            share[one] += _KIN_SHARE
         nearest = max(share, key=share.__getitem__, default=None)
-        if not nearest or share[nearest] < least:
+        if not nearest or share[nearest] < _LEAST_SUCCESSOR:
             return []
-        common = len(said & nearest.known_words)
-        is_part = anchor.kind == "path" and [nearest] != kin and common < _LEAST_OF_NEW * len(nearest.known_words)
+        common, least = len(said & nearest.known_words), _LEAST_OF_NEW * len(nearest.known_words)
+        is_part = anchor.kind == "path" and nearest not in kin and common < least
         return [] if is_part or common < min(len(said), _LEAST_COMMON) else [nearest]
 
     def _new_of(self, language: str) -> dict[object, list[Source]]:
-        """The new files of a language that have each line, or a word in their names."""
+        """The new files of a language that have each line, or a word in their names, but for what many have."""
         paths = [path for path, is_new in reversed(self.paths.items()) if is_new and language_of(path).kind == language]
         holders = defaultdict[object, list[Source]](list)
         for one in filter(None, map(self._tree.source, paths)):
             for part in (*one.known_words, *_words_of(one.path)):
                 holders[part].append(one)
-        return holders
-
-    def _shares_of(self, parts: frozenset[int] | frozenset[str], path: str) -> dict[Source, float]:
-        """How much each new file of a language has of some lines or words, without those that very many have."""
-        holders, share = self._new(language_of(path).kind), defaultdict[Source, float](float)
-        for part in parts:
-            for one in found if len(found := holders.get(part, [])) <= _MOST_ROWS else ():
-                share[one] += 1 / (len(found) * len(parts))
-        return share
+        return {part: found for part, found in holders.items() if len(found) <= _MOST_HOLDERS}
 
     def _nearest(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source]
@@ -277,8 +269,8 @@ def _end_of(path: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 12)
 def _words_of(path: str) -> frozenset[str]:
-    """The words of a file's path, in lower case."""
-    return name_parts(os.path.splitext(path)[0])
+    """The words of a file's path, as camel case, underscores and digits part them, in lower case."""
+    return frozenset(map(str.lower, _WORD.findall(os.path.splitext(path)[0])))
 
 
 def anchored_files(store: Store) -> dict[str, StoredText | None]:

@@ -103,7 +103,6 @@ class Tree:
         self._sources: dict[str, Source | None] = {}
         self._stored: dict[tuple[str, tuple[int, int]], StoredText] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
-        self._as_then: dict[tuple[str, tuple[int, int]], bool] = {}  # what was asked of files of a worktree
 
     def stamp(self, path: str) -> tuple[int, int]:
         """The size and the date of a file when it was first asked for; (-1, 0) where there was none."""
@@ -119,8 +118,6 @@ class Tree:
         """Whether a file is what the project's had this stamp; in a worktree, whether it was read there as the same."""
         if (now := self.stamp(path)) == stamp or self._name == ".":
             return now == stamp
-        if (path, stamp) in self._as_then:
-            return self._as_then[path, stamp]
         query = """
             SELECT 1
               FROM roots AS r JOIN artifacts AS here ON here.root_id = r.id AND here.path = ?2
@@ -128,9 +125,7 @@ class Tree:
              WHERE r.path = ?1 AND here.sha256 = there.sha256
                AND (here.size_bytes, here.mtime_ns, there.size_bytes, there.mtime_ns) = (?3, ?4, ?5, ?6)
         """
-        is_same = self._primary.execute(query, (self._name, path, *now, *stamp)).get is not None
-        self._as_then[path, stamp] = is_same
-        return is_same
+        return self._primary.execute(query, (self._name, path, *now, *stamp)).get is not None
 
     def source(self, path: str) -> "Source | None":
         """The text of a file; None where there is none to be read."""
@@ -248,7 +243,7 @@ def followed(
         return anchor.at(source.path, span, anchor.differing)
     kept = Fingerprint.read(anchor.fingerprint)
     located = anchor.within(source, kept, was) if source is not None and is_looked_for else None
-    if elsewhere is not None and (source is None or (located is None and anchor.kind != "path")):
+    if located is None and elsewhere is not None:
         source, located = elsewhere(anchor, kept, was, source is None) or (source, located)
     if not located or not source:
         return anchor._replace(state=GONE, differing=len(kept.lines))

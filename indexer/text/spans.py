@@ -19,32 +19,27 @@ from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import compress, count, pairwise, repeat
+from itertools import compress, count, islice, pairwise, repeat
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.text.definitions import defined_names
-from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.tables import compiled
 
 MAX_LINES = 1000  # of a span: what is behind them is not compared
-_CONTEXT_LINES = 4  # around a span, on each side
 _SPACE = b" \t\r\f\v"
 _NO_WORD = _SPACE + bytes(one for one in range(0x21, 0x7F) if not chr(one).isalnum())
 _NO_WORDS = crc32(b"")
 _STAYED_LINES = 2  # that must have stayed, too, above and below what is not looked for
-_TWIN_NEIGHBOURS = 2  # of a text that its file had elsewhere, too
 _LEAST_EDITED = 0.5  # of the words of a line and of what it may be now
 _LEAST_LEFT, _LEAST_RENAMED = 0.2, 0.5  # of the words of a span; of a definition that has another name now
 _MOST_BETWEEN = 200  # lines, of which one may be what a line is now
 _MOST_COMPARED = 1_000_000  # pairs of lines that are there more than once
 _REGION_LINES = 12  # on each side of a span, by which a file is told that may have it
 _DECORATORS = ("@", "#[")
-_CLOSERS = (")", "]", "}", ">", "where ", "rescue ", "ensure ")  # and what else is no further in than a definition
+_CLOSERS = (")", "]", "}", ">", "{ ", "where ", "rescue ", "ensure ")  # what else is no further in
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 _WORD = re.compile(r"\w+")
-_SET = re.compile(r"""^[\s"']*(?:[\w.$-]*\.)?([\w$-]+)["']?\s*(?::=?|\?:|=)(?![:=>])""")
-_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _LAST_COMMA = re.compile(rb",(?=[)\]}])")
 SEPARATOR = re.compile(r"::|->|[.#]")
 _KEY = r"""[ \t]*(?:\[+[\w."-]*?{0}"?\]|(?:[-\w.]+\.)?(["']?){0}\1[ \t]*[:=])"""
@@ -58,21 +53,17 @@ class Span(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """Checksums of the lines of a span; of their words alone, and of those of the nearest lines before and after it; of
-    a text that is there twice, of its first line again; of all its text, however it is laid out.
-    """
+    """Checksums of the lines of a span, of their words alone, and of all its text, however it is laid out."""
 
     lines: tuple[int, ...]
-    before: tuple[int, ...]
     words: tuple[int, ...]
-    after: tuple[int, ...]
-    twin: tuple[int, ...]
     text: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, text: str) -> "Fingerprint":
-        """A fingerprint as it is stored, in hexadecimal digits; an earlier one has other parts at its end."""
-        return cls(*[tuple(map(int, one.split(), repeat(16))) for one in text.split("|")][:6])
+        """A fingerprint as it is stored, in hexadecimal digits; an earlier one has six parts."""
+        parts = [tuple(map(int, one.split(), repeat(16))) for one in text.split("|")]
+        return cls(*parts) if len(parts) <= len(cls._fields) else cls(parts[0], parts[2], *parts[5:6])
 
     def __str__(self) -> str:
         return "|".join(" ".join(f"{one:x}" for one in part) for part in self)
@@ -153,15 +144,8 @@ class Source:
     def fingerprint(self, span: Span) -> Fingerprint:
         """What a span is recognised by."""
         first, last = self.rows(span)
-        before, after = self._around(first, last)
-        lines, words = self._lines_of(span), self.words[first : min(last, first + MAX_LINES)]
-        is_once = len([*self._places([*lines[:MAX_LINES]])]) == 1
-        return Fingerprint(lines, before, tuple(words), after, () if is_once else lines[:1], self._laid_out(span))
-
-    def _around(self, first: int, last: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Checksums of the words of the nearest lines before some and after them."""
-        before, after = self.words[max(first - _CONTEXT_LINES, 0) : first], self.words[last : last + _CONTEXT_LINES]
-        return tuple(before), tuple(after)
+        words = self.words[first : min(last, first + MAX_LINES)]
+        return Fingerprint(self._lines_of(span), tuple(words), self._laid_out(span))
 
     def rows(self, span: Span) -> tuple[int, int]:
         """Which of the lines with a text a span has: the first, and the one behind them."""
@@ -172,13 +156,10 @@ class Source:
         return self._text if span == self.whole else "\n".join(self.lines[span.start - 1 : span.end])
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
-        """Checksums of the lines of a span; of all behind MAX_LINES one."""
+        """Checksums of the first lines of a span."""
         text = self.text_of(span)
-        sums = [*filter(None, self._all_sums if text is self._text else _checksums(text, _SPACE))]
-        if len(sums) > MAX_LINES:
-            rest = [*filter(None, _without_space(text).split(b"\n"))][MAX_LINES:]
-            sums[MAX_LINES:] = [crc32(b"\n".join(rest))]
-        return tuple(sums)
+        sums = filter(None, self._all_sums if text is self._text else _checksums(text, _SPACE))
+        return tuple(islice(sums, MAX_LINES))
 
     def _laid_out(self, span: Span) -> tuple[int]:
         """A checksum of the text of a span, which a formatter leaves as it is: lines may be cut anywhere."""
@@ -187,7 +168,7 @@ class Source:
     def known(self, kept: Fingerprint) -> Fingerprint:
         """The checksums of the lines that are here, and 0 for those of all else."""
         sums, words = {*self.sums}, {*self.words}
-        of_each = zip(kept, (sums, words, words, words, sums, ()), strict=True)
+        of_each = zip(kept, (sums, words, ()), strict=True)
         return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
 
     def trimmed(self, span: Span) -> Span:
@@ -237,37 +218,24 @@ class Source:
         """From the decorators above a definition to the bracket that closes it, else to the last line that is further
         in than its first.
         """
-        indent, end, seen, quotes = self._indent(at), len(self.lines), at, 0
-        is_open, is_python = self.lines[at].rstrip().endswith("{"), language_of(self.path).kind == "python"
+        indent, end = self._indent(at), len(self.lines)
         for place in range(at + 1, end):
             if self.lines[place][: indent + 1].isspace() or (depth := self._indent(place)) > indent:
                 continue
-            if is_python:  # what is in a long string may begin anywhere
-                above = "\n".join(self.lines[seen:place])
-                quotes, seen = quotes + above.count('"""') + above.count("'''"), place
-            if not quotes % 2:
-                line = self.lines[place].strip()
-                is_body = line == "{" and self.lines[place - 1].rstrip()[-1:] not in ";}"  # nor empty
-                is_on = depth == indent and (is_body or f"{line} ".startswith(_CLOSERS))
-                if depth < indent or not (is_on or is_open):
-                    end = place
-                    break
-                is_open = is_open and not (is_on and not line.endswith("{"))
+            if depth < indent or not f"{self.lines[place].strip()} ".startswith(_CLOSERS):
+                end = place
+                break
         while not self.lines[end - 1].strip():
             end -= 1
         return Span(self._decorated(at) + 1, end)
 
     def _decorated(self, at: int) -> int:
-        """The first of the decorators above a definition, of which each may have several lines."""
+        """The first of the decorators above a definition."""
         first, indent = at, self._indent(at)
         for above in range(at - 1, -1, -1):
-            depth, line = self._indent(above), self.lines[above].strip()
-            if not line or depth < indent:
+            if self._indent(above) != indent or not self.lines[above].strip().startswith(_DECORATORS):
                 break
-            if depth == indent and not line.startswith(_CLOSERS):
-                if not line.startswith(_DECORATORS):
-                    break
-                first = above
+            first = above
         return first
 
     def holding(self, text: str) -> list[Span]:
@@ -292,17 +260,14 @@ class Source:
         """Where a span is, by its name, its lines, or what these have become; None where nothing of it is left."""
         if spans := self.defined(name) if name else []:
             found = (Located(span, self.difference(kept, span)) for span in spans)
-            return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
-        located = self.exact(kept, near)
-        is_sure = name or (kept.twin != kept.lines[:1] and len([*self._places([*kept.lines])]) == 1)
-        if was is None or (name and is_table(self.path)) or (located and is_sure):
-            return located
+            return min(found, key=lambda one: one.changed)
+        if was is None or (name and is_table(self.path)):
+            return self.exact(kept, near)
         return self._edited(kept, was, _LEAST_RENAMED if name else _LEAST_LEFT)
 
     def _edited(self, kept: Fingerprint, was: Before, least: float) -> Located | None:
         """What the lines of a span have become, with a least share of their words: those that are where they were among
-        all lines of their file, and the new ones between these that are most like the others. Where the two say what is
-        of quite another name, nothing is left of a line.
+        all lines of their file, and the new ones between these that are most like the others.
         """
         first, last = was.source.rows(was.span)
         stayed = _stayed(was.source, self)
@@ -318,9 +283,7 @@ class Source:
             share, now = max(((_likeness(words, _words_in(self.plain[now])), -now) for now in new), default=(0.0, 0))
             if share >= _LEAST_EDITED:
                 here.append(-now)
-                named = _parts_named(was.source.plain[at], self.path)
-                since = _parts_named(self.plain[-now], self.path) if named else named
-                left += 0.0 if since and named.isdisjoint(since) else share * len(words)
+                left += share * len(words)
         if not here or left < least * total:
             return None
         span = Span(self._numbers[min(here)], self._numbers[max(here)])
@@ -329,22 +292,18 @@ class Source:
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
         now = self._lines_of(span)
-        if now == kept.lines or kept.text == self._laid_out(span):
+        if kept.text == self._laid_out(span) if kept.text else now == kept.lines:
             return 0
         common = Counter(kept.lines) & Counter(now)
         return max(len(now), len(kept.lines)) - common.total() or 1
 
     def exact(self, kept: Fingerprint, near: int, others: Set[int] = frozenset()) -> Located | None:
-        """Where the very lines of a span are, and none of some others: in the same surroundings, else at the nearest
-        place.
-        """
-        size = min(len(kept.lines), MAX_LINES)
-        found = [at for at in self._places([*kept.lines[:size]]) if others.isdisjoint(range(at, at + size))]
+        """Where the very lines of a span are, and none of some others: at the nearest place."""
+        size = len(kept.lines)
+        found = [at for at in self._places([*kept.lines]) if others.isdisjoint(range(at, at + size))]
         if not found:
             return None
-        at = max(found, key=lambda at: (self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)))
-        if kept.twin == kept.lines[:1] and self._neighbours(kept, at, at + size) < _TWIN_NEIGHBOURS:
-            return None
+        at = min(found, key=lambda at: abs(self._numbers[at] - near))
         return Located(Span(self._numbers[at], self._numbers[at + size - 1]))
 
     def _places(self, lines: list[int]) -> Iterator[int]:
@@ -355,12 +314,6 @@ class Source:
                 at = self.sums.index(lines[0], at + 1)
                 if self.sums[at : at + len(lines)] == lines:
                     yield at
-
-    def _neighbours(self, kept: Fingerprint, start: int, end: int) -> int:
-        """How many of the lines that were around a span are around these; right next to them, they count twice."""
-        before, after = self._around(start, end)
-        near = before[-1:] == kept.before[-1:] != (), after[:1] == kept.after[:1] != ()
-        return len({*before, *after}.intersection(kept.before + kept.after) - {_NO_WORDS}) + sum(near)
 
 
 @lru_cache(maxsize=4)
@@ -406,19 +359,10 @@ def _once(sums: list[int], start: int, end: int) -> dict[int, int]:
 
 
 def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:
-    """As many of some pairs, in the order of their first numbers, as are in that of their second ones, too."""
-    if sorted(pairs.values()) == [*pairs.values()]:
-        return [*pairs.items()]
-    least, ends, before = list[int](), list[int](), dict[int, int]()  # what ends a chain of each length
-    for at, now in pairs.items():
-        length = bisect_left(least, now)
-        least[length : length + 1], ends[length : length + 1] = [now], [at]
-        before[at] = ends[length - 1] if length else -1
-    found, at = list[tuple[int, int]](), ends[-1] if ends else -1
-    while at >= 0:
-        found.append((at, pairs[at]))
-        at = before[at]
-    return found[::-1]
+    """Many of some pairs, in the order of their first numbers, that are in that of their second ones, too."""
+    by_second = sorted((now, at) for at, now in pairs.items())
+    blocks = SequenceMatcher(None, [*pairs], [at for _, at in by_second], False).get_matching_blocks()
+    return [by_second[place][::-1] for _, start, size in blocks for place in range(start, start + size)]
 
 
 def _between(stayed: Mapping[int, int], places: list[int], at: int, size_now: int) -> range:
@@ -433,17 +377,6 @@ def _between(stayed: Mapping[int, int], places: list[int], at: int, size_now: in
 def _words_in(line: str) -> frozenset[str]:
     """The words of a line, whatever their case."""
     return frozenset(_WORD.findall(line.lower()))
-
-
-@lru_cache(maxsize=1 << 12)
-def _parts_named(line: str, path: str) -> frozenset[str]:
-    """The parts of the names that a line defines or sets, in lower case."""
-    return name_parts(" ".join([*defined_names(line, path).code, *_SET.findall(line)]))
-
-
-def name_parts(names: str) -> frozenset[str]:
-    """The parts of names, as camel case, underscores and digits part them, in lower case."""
-    return frozenset(map(str.lower, _PART.findall(names)))
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -189,9 +189,7 @@ def _followed(path: str, seed: int) -> Iterator[tuple[str, Span, Located | None,
     for name, span in [*named, *(("", Span(start, start + chance.randrange(4))) for start in starts)]:
         kept = Fingerprint.read(str(before.fingerprint(span)))
         nearest = after.exact(kept, span.start)
-        known = [
-            [*map(sorted, (one.lines, one.before, one.words, one.after, one.twin))] for one in (kept, after.known(kept))
-        ]
+        known = [[*map(sorted, (one.lines, one.words))] for one in (kept, after.known(kept))]
         yield (
             name,
             span,
