@@ -42,6 +42,7 @@ _FOLLOWED = Anchor._fields[Anchor._fields.index("state") :]
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _LEAST_SUCCESSOR = 0.3  # of what a file said, around a span and in all, and of its name, together
+_LEAST_AROUND = 1.0  # where no more is known than its own lines, which count twice
 _NAME_SHARE, _KIN_SHARE = 0.3, 0.2  # that the words of a name are worth, and the same name in a folder called the same
 _LEAST_OF_NEW, _LEAST_DEFINED = 0.1, 0.6  # of the lines of a new file; of a definition that its name does not tell
 _LEAST_COMMON = 3  # lines: any two files have an import in common
@@ -218,7 +219,7 @@ class _Elsewhere:
         several have counts less, and one that is called so in such a folder more. All of a file is no small part.
         """
         around = was.around if was else frozenset(kept.words)
-        said = was.source.known_words if was else around
+        said, least = (was.source.known_words, _LEAST_SUCCESSOR) if was else (around, _LEAST_AROUND)
         holders, share = self._new(language_of(anchor.now_path).kind), defaultdict[Source, float](float)
         for parts, worth in ((said, 1.0), (around, 1.0), (_words_of(anchor.now_path), _NAME_SHARE)):
             for part in parts:
@@ -228,10 +229,10 @@ class _Elsewhere:
         for one in kin:
             share[one] += _KIN_SHARE
         nearest = max(share, key=share.__getitem__, default=None)
-        if not nearest or share[nearest] < _LEAST_SUCCESSOR:
+        if not nearest or share[nearest] < least:
             return []
-        common, least = len(said & nearest.known_words), _LEAST_OF_NEW * len(nearest.known_words)
-        is_part = anchor.kind == "path" and nearest not in kin and common < least
+        common, all_lines = len(said & nearest.known_words), len(nearest.known_words)
+        is_part = anchor.kind == "path" and nearest not in kin and common < _LEAST_OF_NEW * all_lines
         return [] if is_part or common < min(len(said), _LEAST_COMMON) else [nearest]
 
     def _new_of(self, language: str) -> dict[object, list[Source]]:

@@ -76,12 +76,13 @@ class Anchor(NamedTuple):
         return source.find(kept, self.wanted, self.now_start, was)
 
     def before(self, stored: "StoredText | None") -> "Before | None":
-        """Where it was in its file as that is stored; None where that is not known."""
+        """Where it was in its file as that is stored (one that was gone: nowhere); None where that is not known."""
         from ctxrank.indexer.text.spans import Before, Span, source_of  # noqa: PLC0415  start-up: most files are as they were
 
-        if stored is None or stored.stamp != (self.size_bytes, self.mtime_ns) or not stored.text or self.state == GONE:
+        if stored is None or stored.stamp != (self.size_bytes, self.mtime_ns) or not stored.text:
             return None
-        return Before(source_of(self.now_path, stored.text), Span(self.now_start, self.now_end))
+        span = Span(0, 0) if self.state == GONE else Span(self.now_start, self.now_end)
+        return Before(source_of(self.now_path, stored.text), span)
 
     def at(self, path: str, span: tuple[int, int], differing: int) -> "Anchor":
         """The same, found in a file with so many differing lines."""
@@ -239,7 +240,7 @@ def followed(
     """An anchor as it is in its file, if it is looked for there, or where it has gone to; the stamp is as it was."""
     from ctxrank.indexer.text.spans import Fingerprint  # noqa: PLC0415  start-up: most files are as they were
 
-    if was and source and anchor.kind != "path" and (span := source.carried(was)):
+    if was and source and anchor.state != GONE and anchor.kind != "path" and (span := source.carried(was)):
         return anchor.at(source.path, span, anchor.differing)
     kept = Fingerprint.read(anchor.fingerprint)
     located = anchor.within(source, kept, was) if source is not None and is_looked_for else None

@@ -361,6 +361,8 @@ def _once(sums: list[int], start: int, end: int) -> dict[int, int]:
 def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:
     """Many of some pairs, in the order of their first numbers, that are in that of their second ones, too."""
     by_second = sorted((now, at) for at, now in pairs.items())
+    if [at for _, at in by_second] == [*pairs]:
+        return [*pairs.items()]
     blocks = SequenceMatcher(None, [*pairs], [at for _, at in by_second], False).get_matching_blocks()
     return [by_second[place][::-1] for _, start, size in blocks for place in range(start, start + size)]
 

@@ -452,7 +452,7 @@ def test_what_stayed_with_the_lines_around_it_has_moved_with_them(store: Store, 
     [
         ({}, (9, 8), "a = 1\n", True),
         ({"state": "changed"}, (9, 8), "a = 1\n", True),
-        ({"state": "gone"}, (9, 8), "a = 1\n", False),
+        ({"state": "gone"}, (9, 8), "a = 1\n", True),
         ({}, (9, 8), "", False),
         ({}, (10, 8), "a = 1\n", False),
         ({}, (9, 9), "a = 1\n", False),
@@ -465,6 +465,20 @@ def test_where_an_anchor_was_is_known_of_the_file_that_it_was_seen_in(
     anchor = Anchor(1, 1, *seen, size_bytes=9, mtime_ns=8)._replace(**change)
     assert (anchor.before(StoredText(stamp, text)) is not None) == is_known
     assert anchor.before(None) is None
+
+
+def test_a_line_that_is_gone_is_not_one_that_its_file_had_all_along(store: Store, tmp_path: Path) -> None:
+    lines = "".join(f"def step_{number}():\n    check({number})\n    return None\n\n\n" for number in range(4))
+    steps = tmp_path / "src" / "steps.py"
+    steps.write_text(lines)
+    index(store)
+    save(store, "see src/steps.py:8")
+    index(store)
+    gone = lines.replace("    check(1)\n    return None\n", "    check(1)\n")
+    for text, state in ((gone, "gone"), (f"import os\n{gone}", "gone"), (f"import os\n{lines}", "moved")):
+        steps.write_text(text)
+        index(store)
+        assert [(one.state, one.now_start) for one in anchors(store)] == [(state, 9 if state == "moved" else 8)]
 
 
 def test_a_line_that_changes_again_and_again_is_followed(store: Store, tmp_path: Path) -> None:
