@@ -37,7 +37,7 @@ _MOST_BETWEEN = 200  # lines, of which one may be what a line is now
 _MOST_COMPARED = 1_000_000  # pairs of lines that are there more than once
 _REGION_LINES = 12  # on each side of a span, by which a file is told that may have it
 _DECORATORS = ("@", "#[")
-_CLOSERS = (")", "]", "}", ">", "{ ", "where ", "rescue ", "ensure ")  # what else is no further in
+_CLOSERS = (")", "]", "}", ">", "{ ", "where ")  # what else is no further in
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 _WORD = re.compile(r"\w+")
 _LAST_COMMA = re.compile(rb",(?=[)\]}])")
@@ -177,12 +177,10 @@ class Source:
         return Span(self._numbers[first], self._numbers[last - 1]) if first < last else span
 
     def defined(self, name: str) -> list[Span]:
-        """The definitions of a name, the outermost ones: of `Store.open` those of `open` within `Store`."""
+        """The definitions of a name: of `Store.open` those of `open` within `Store`."""
         *owners, own = SEPARATOR.split(name)
         found = [at for at in self._lines_with(own) if self._defines(at, own)]
-        found = [at for at in found if not owners or self._is_within(at, owners[-1], own)]
-        outermost = min((self._indent(at) for at in found), default=0)
-        return [self._definition(at) for at in found if self._indent(at) == outermost]
+        return [self._definition(at) for at in found if not owners or self._is_within(at, owners[-1], own)]
 
     def _lines_with(self, word: str) -> Iterator[int]:
         """The lines that have a word, from 0, each once."""
@@ -209,7 +207,7 @@ class Source:
             if not indent:
                 break
             if not self.lines[above][:indent].isspace() and (now := self._indent(above)) < indent:
-                if any(_places_of(self.lines[above], owner)) and self._defines(above, owner):
+                if any(_places_of(self.lines[above], owner)):
                     return True
                 indent = now
         return False
@@ -218,7 +216,9 @@ class Source:
         """From the decorators above a definition to the bracket that closes it, else to the last line that is further
         in than its first.
         """
-        indent, end = self._indent(at), len(self.lines)
+        indent, start, end = self._indent(at), at, len(self.lines)
+        while start and self._indent(start - 1) == indent and self.lines[start - 1].strip().startswith(_DECORATORS):
+            start -= 1
         for place in range(at + 1, end):
             if self.lines[place][: indent + 1].isspace() or (depth := self._indent(place)) > indent:
                 continue
@@ -227,16 +227,7 @@ class Source:
                 break
         while not self.lines[end - 1].strip():
             end -= 1
-        return Span(self._decorated(at) + 1, end)
-
-    def _decorated(self, at: int) -> int:
-        """The first of the decorators above a definition."""
-        first, indent = at, self._indent(at)
-        for above in range(at - 1, -1, -1):
-            if self._indent(above) != indent or not self.lines[above].strip().startswith(_DECORATORS):
-                break
-            first = above
-        return first
+        return Span(start + 1, end)
 
     def holding(self, text: str) -> list[Span]:
         """The lines that have a text in them; white space is no difference."""
