@@ -283,7 +283,7 @@ class Source:
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
         now = self._lines_of(span)
-        if kept.text == self._laid_out(span) if kept.text else now == kept.lines:
+        if kept.text == self._laid_out(span) if any(kept.text) else now == kept.lines:
             return 0
         common = Counter(kept.lines) & Counter(now)
         return max(len(now), len(kept.lines)) - common.total() or 1

@@ -190,6 +190,7 @@ def test_what_is_known_of_a_span_is_what_is_still_here() -> None:
     source = Source("a.py", "one = 1\ntwo = 2\nthree = 3\n")
     kept = source.fingerprint(Span(2, 2))
     assert source.known(kept) == kept._replace(text=(0,))  # which may be of more than is here
+    assert source.difference(source.known(kept), Span(2, 2)) == 0
     part = Source("a.py", "two=2\nfour = 4\n").known(kept)
     assert (part.lines, part.words) == (kept.lines, kept.words)
     assert Source("a.py", "").known(kept) == Fingerprint((0,), (0,), (0,))
