@@ -24,6 +24,7 @@ from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.text.definitions import defined_names
+from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.tables import compiled
 
 MAX_LINES = 1000  # of a span: what is behind them is not compared
@@ -37,7 +38,7 @@ _MOST_BETWEEN = 200  # lines, of which one may be what a line is now
 _MOST_COMPARED = 1_000_000  # pairs of lines that are there more than once
 _REGION_LINES = 12  # on each side of a span, by which a file is told that may have it
 _DECORATORS = ("@", "#[")
-_CLOSERS = (")", "]", "}", ">", "{ ", "where ")  # what else is no further in
+_CLOSERS = (")", "]", "}", ">", "where ", "rescue ", "ensure ")  # and what else is no further in than a definition
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 _WORD = re.compile(r"\w+")
 _LAST_COMMA = re.compile(rb",(?=[)\]}])")
@@ -177,10 +178,12 @@ class Source:
         return Span(self._numbers[first], self._numbers[last - 1]) if first < last else span
 
     def defined(self, name: str) -> list[Span]:
-        """The definitions of a name: of `Store.open` those of `open` within `Store`."""
+        """The definitions of a name, the outermost ones: of `Store.open` those of `open` within `Store`."""
         *owners, own = SEPARATOR.split(name)
         found = [at for at in self._lines_with(own) if self._defines(at, own)]
-        return [self._definition(at) for at in found if not owners or self._is_within(at, owners[-1], own)]
+        found = [at for at in found if not owners or self._is_within(at, owners[-1], own)]
+        outermost = min((self._indent(at) for at in found), default=0)
+        return [self._definition(at) for at in found if self._indent(at) == outermost]
 
     def _lines_with(self, word: str) -> Iterator[int]:
         """The lines that have a word, from 0, each once."""
@@ -216,18 +219,38 @@ class Source:
         """From the decorators above a definition to the bracket that closes it, else to the last line that is further
         in than its first.
         """
-        indent, start, end = self._indent(at), at, len(self.lines)
-        while start and self._indent(start - 1) == indent and self.lines[start - 1].strip().startswith(_DECORATORS):
-            start -= 1
+        indent, end, seen, quotes = self._indent(at), len(self.lines), at, 0
+        is_open, is_python = self.lines[at].rstrip().endswith("{"), language_of(self.path).kind == "python"
         for place in range(at + 1, end):
             if self.lines[place][: indent + 1].isspace() or (depth := self._indent(place)) > indent:
                 continue
-            if depth < indent or not f"{self.lines[place].strip()} ".startswith(_CLOSERS):
-                end = place
-                break
+            if is_python:  # what is in a long string may begin anywhere
+                above = "\n".join(self.lines[seen:place])
+                quotes, seen = quotes + above.count('"""') + above.count("'''"), place
+            if not quotes % 2:
+                line = self.lines[place].strip()
+                is_body = line == "{" and self.lines[place - 1].rstrip()[-1:] not in ";}"  # nor empty
+                is_on = depth == indent and (is_body or f"{line} ".startswith(_CLOSERS))
+                if depth < indent or not (is_on or is_open):
+                    end = place
+                    break
+                is_open = is_open and not (is_on and not line.endswith("{"))
         while not self.lines[end - 1].strip():
             end -= 1
-        return Span(start + 1, end)
+        return Span(self._decorated(at) + 1, end)
+
+    def _decorated(self, at: int) -> int:
+        """The first of the decorators above a definition, of which each may have several lines."""
+        first, indent = at, self._indent(at)
+        for above in range(at - 1, -1, -1):
+            depth, line = self._indent(above), self.lines[above].strip()
+            if not line or depth < indent:
+                break
+            if depth == indent and not line.startswith(_CLOSERS):
+                if not line.startswith(_DECORATORS):
+                    break
+                first = above
+        return first
 
     def holding(self, text: str) -> list[Span]:
         """The lines that have a text in them; white space is no difference."""
@@ -251,7 +274,7 @@ class Source:
         """Where a span is, by its name, its lines, or what these have become; None where nothing of it is left."""
         if spans := self.defined(name) if name else []:
             found = (Located(span, self.difference(kept, span)) for span in spans)
-            return min(found, key=lambda one: one.changed)
+            return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
         if was is None or (name and is_table(self.path)):
             return self.exact(kept, near)
         return self._edited(kept, was, _LEAST_RENAMED if name else _LEAST_LEFT)

@@ -25,15 +25,15 @@ class Config:
     @cached
     def load(self, path):
         """Read
-        all of it."""
+all of it."""
         text = open(path).read()
         return self.parse(text)
 
     def parse(self, text):
-        def cut(line):
+        def load(line):
             return line
 
-        return cut(text)
+        return load(text)
 
 
 def load(path):
@@ -47,7 +47,7 @@ KEYS = "[tool.a]\nlevel = 3\nnames = [\n  'x',\n]\n\n[tool.b]\n"
     "path, text, name, spans",
     [
         ("a.py", CONFIG, "Config.load", [(7, 12)]),
-        ("a.py", CONFIG, "load", [(7, 12), (21, 22)]),
+        ("a.py", CONFIG, "load", [(21, 22)]),
         ("a.py", CONFIG, "LIMIT", [(3, 3)]),
         ("a.py", CONFIG, "Config", [(6, 18)]),
         ("a.py", CONFIG, "Other.load", []),
@@ -62,8 +62,10 @@ KEYS = "[tool.a]\nlevel = 3\nnames = [\n  'x',\n]\n\n[tool.b]\n"
         ("a.go", GO.replace("*Config", "*Config$"), "Config.Load", []),
         ("a.rb", "class A\n  def valid?(text)\n    text\n  end\nend\n", "A#valid?", [(2, 3)]),
         ("a.rb", "class A\n  def valid(text)\n    text\n  end\nend\n", "A#valid?", []),
+        ("a.rb", "def read(a)\n  open(a)\nrescue Error\n  nil\nend\nrescue_all\n", "read", [(1, 4)]),
         ("a.rs", "fn read<T>(a: T)\nwhere\n    T: Read,\n{\n    a\n}\n\nfn b() {}\n", "read", [(1, 6)]),
         ("a.rs", "trait A {\n    fn b(c: C)\n    where\n        C: D;\n    fn e();\n}\n", "b", [(2, 4)]),
+        ("a.js", "const a = f()\n\n{\n  a()\n}\n", "a", [(1, 1)]),
         ("a.js", "function a(\n  b\n)\n{\n  b()\n}\nc()\n", "a", [(1, 6)]),
         ("a.ts", "export interface A<\n  T,\n> {\n  a: T\n}\nlet b = 1\n", "A", [(1, 5)]),
         ("a.toml", KEYS, "names", [(3, 5)]),
