@@ -198,7 +198,7 @@ def drifted_findings(store: Store, only: int | None = None) -> dict[DriftedFindi
     return found
 
 
-def look_again(store: Store, anchors: list[Anchor]) -> list[Anchor]:
+def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_MS) -> list[Anchor]:
     """Anchors as they are at this moment in the checkout that asks: whether their files are there, and in as many of
     the changed ones as the time allows; other files are not searched.
 
@@ -212,7 +212,7 @@ def look_again(store: Store, anchors: list[Anchor]) -> list[Anchor]:
             seen.append(one if one.state == GONE else one._replace(state=LOST))
         elif time.thread_time() < until:
             seen.append(_as_seen(one, tree))
-            until = min(until, time.thread_time() + LOOK_MS / 1000)
+            until = min(until, time.thread_time() + milliseconds / 1000)
         else:
             seen.append(one)
     return seen
