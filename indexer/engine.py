@@ -314,10 +314,6 @@ if TYPE_CHECKING:
             """Words of texts that contain a part of three letters or more, the shortest first, then by text."""
             ...
 
-        def word_of(self, term: str) -> str:
-            """A word that a term came from, in lower case."""
-            ...
-
         # Rows
 
         def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:

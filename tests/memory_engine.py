@@ -224,14 +224,6 @@ class MemoryEngine:
             if field == TEXT and 2 < len(term) < 49 and term[0].isalpha() and max(term) < "\u1100"
         ]  # fmt: skip
 
-    def word_of(self, term: str) -> str:
-        """The first word with this term in the first document that holds it."""
-        holding = [held for held in self._held.values() if any(term in tokens for tokens in held.tokens.values())]
-        first = min(holding, key=lambda held: held.rowid)
-        encoded = " ".join(getattr(first.document, column) for column in TEXT_COLUMNS).encode()
-        start, end = next((start, end) for start, end, token in self.tokens_at(encoded) if token == term)
-        return encoded[start:end].decode().lower()
-
     # Rows
 
     def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:

@@ -41,7 +41,6 @@ from ctxrank.indexer.engine import (
     RowQuery,
     RowText,
     Statistics,
-    TermClause,
 )
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.fulltext.forward import weighted_count
@@ -63,7 +62,6 @@ from ctxrank.indexer.store.parents import (
 )
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
-from ctxrank.indexer.text.identifiers import word_with
 
 if TYPE_CHECKING:
     from ctxrank.indexer.engine import Engine
@@ -164,13 +162,6 @@ class WideEngine(Dictionary):
         kinds = kinds_of_parents(self._primary, batch)
         send_batch(self._connected(), self._index, batch, kinds, self.tokens)
         self._connected().required("POST", f"/{self._index}/_refresh")
-
-    def word_of(self, term: str) -> str:
-        """The first word with this term in the first document that holds it."""
-        rows = self.rows(RowQuery(TermClause((term,), (term,))), 1)
-        for _, *columns in self.texts([row[0] for row in rows], 1 << 30).values():
-            return word_with(self.tokens_at, term, " ".join(columns)) or term
-        return term
 
     # Rows
 

@@ -10,10 +10,9 @@ from collections.abc import Collection
 import apsw
 
 from ctxrank.indexer.engine import IndexTerm
-from ctxrank.indexer.fulltext.index_file import DF, PRIMARY, Index, quoted
+from ctxrank.indexer.fulltext.index_file import DF, Index, quoted
 from ctxrank.indexer.store.connection import read_rows
-from ctxrank.indexer.store.facets import document_id_of
-from ctxrank.indexer.text.identifiers import FIRST_CJK, word_with
+from ctxrank.indexer.text.identifiers import FIRST_CJK
 
 TRIGRAM = 3
 _LONGEST_SPELT = 48  # characters: nothing longer is a word that somebody types
@@ -71,19 +70,3 @@ def terms_with_trigrams(index: Index, query: str, expression: str, most: int) ->
             if has_trigrams(term.term) and not index.connection.execute(held, (term.id, quoted(term.term))).fetchone():
                 raise apsw.CorruptError("the trigrams of terms are missing one that there is")
     return found
-
-
-def word_of(index: Index, term: str) -> str:
-    """A word that a stemmed term came from: the one in the first document that holds it."""
-    connection = index.connection
-    connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab('main', 'fts', 'instance')")
-    row = connection.execute(
-        f"""
-        SELECT d.title || ' ' || d.body || ' ' || d.path || ' ' || d.identifiers
-          FROM temp.instances AS i
-          JOIN {PRIMARY}.documents AS d ON d.id = i.doc & {document_id_of(-1)}
-         WHERE i.term = ? LIMIT 1
-        """,
-        (term,),
-    ).fetchone()
-    return ("" if row is None else word_with(index.tokens_at, term, str(row[0]))) or term

@@ -239,12 +239,6 @@ class Fts5Engine:
 
         return terms_with_trigrams(self.index(), SHORTEST, quoted(part), most) if len(part) >= TRIGRAM else []
 
-    def word_of(self, term: str) -> str:
-        """A word that a stemmed term came from."""
-        from ctxrank.indexer.fulltext.dictionary import word_of  # noqa: PLC0415  few queries need it
-
-        return word_of(self.index(), term)
-
     # Rows
 
     def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:

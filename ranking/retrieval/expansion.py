@@ -16,7 +16,7 @@ up every edit finds all; a trigram index alone misses what has an edit in the mi
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 from ctxrank.indexer.engine import (
@@ -129,29 +129,10 @@ class _Expander:
         """The terms as stand-ins of a word, which is made of `parts`; `forms` are what they may have been meant as."""
         stand_ins: list[StandIn] = []
         for term in terms[: MOST_PARTS if parts else MOST_STAND_INS]:
-            surfaces = _completed(term.term)
-            stems = self._stems(surfaces)
-            surface = surfaces[stems.index(term.term)] if term.term in stems else self._engine.word_of(term.term)
             meant = tuple((forms or {}).get(term, ()))
-            written = self._written(term.term, surface, meant)
+            surface, written = words_of(self._engine, term.term, meant)
             stand_ins.append(StandIn(term, weight, word.position, word.key.column, surface, written, meant))
         return Expansion(typed, tuple(stand_ins), parts)
-
-    def _written(self, term: str, surface: str, meant: tuple[str, ...]) -> str:
-        """A word of the corpus with this term, in lower case: one that may be meant, if the first documents that hold
-        the term have it, else as the first of them writes it.
-        """
-        rows = self._engine.rows(RowQuery(TermClause((term,), (surface,))), _ROWS_READ)
-        texts = self._engine.texts([row[0] for row in rows], _MAX_CHARS).values()
-        said = "\n".join("\n".join(columns) for _, *columns in texts)
-        known = said.lower().encode().translate(SEPARATE).split()
-        words = (form for form in meant if form.encode() in known)
-        return next(words, word_with(self._engine.tokens_at, term, said[:_MAX_CHARS]) or surface)
-
-    def _stems(self, words: Sequence[str]) -> list[str]:
-        """The term of each word; none at all where the tokenizer makes several of one, or none."""
-        stems = self._engine.tokens(" ".join(words))
-        return stems if len(stems) == len(words) else []
 
     def _plain(self, surface: str) -> str:
         """A word without case and accents."""
@@ -255,7 +236,7 @@ class _Expander:
             for start in range(len(typed) - _LEAST_PART + 1)
             for end in range(start + _LEAST_PART, len(typed) + 1)
         ]
-        stems = self._stems([typed[start:end] for start, end in spans])
+        stems = _stems(self._engine, [typed[start:end] for start, end in spans])
         known = {term.term: term for term in self._engine.look_up_any(stems)} if stems else {}
         ends: dict[int, list[tuple[int, IndexTerm]]] = {}
         for (start, end), stem in zip(spans, stems, strict=False):
@@ -281,7 +262,7 @@ class _Expander:
         edited += [before + after[1] + after[0] + after[2:] for before, after in begun if after[1:2].isalpha()]
         forms = [form for form in dict.fromkeys(edited) if form != typed]
         forms_of: dict[str, list[str]] = {}
-        for form, stem in zip(forms, self._stems(forms), strict=False):
+        for form, stem in zip(forms, _stems(self._engine, forms), strict=False):
             if form[0] == typed[0] or len(typed) > _LEAST_TYPED:  # `cess` is no `less`
                 forms_of.setdefault(stem, []).append(form)
         terms = self._engine.look_up_any(forms_of) or self._engine.look_up_any(forms_of, PATH)
@@ -306,6 +287,26 @@ def _ways(typed: str, ends: Mapping[int, list[tuple[int, IndexTerm]]]) -> list[_
         begun = [(end, [*way, (typed[at:end], term)]) for at, way in begun for end, term in ends.get(at, ())]
         ways += [way for end, way in begun if end == length and len(way) > 2]
     return ways
+
+
+def words_of(engine: Engine, term: str, meant: Collection[str] = ()) -> tuple[str, str]:
+    """A word that has this term, real or not, and one of the corpus, in lower case: one that may be meant, if the first
+    documents that hold the term have it, else as the first of them writes it.
+    """
+    surfaces = _completed(term)
+    stems = _stems(engine, surfaces)
+    surface = surfaces[stems.index(term)] if term in stems else term
+    rows = engine.rows(RowQuery(TermClause((term,), (surface,))), _ROWS_READ)
+    texts = ["\n".join(columns) for _, *columns in engine.texts([row[0] for row in rows], _MAX_CHARS).values()]
+    known = "\n".join(texts).lower().encode().translate(SEPARATE).split()
+    written = (word for text in texts if (word := word_with(engine.tokens_at, term, text)))
+    return surface, next((form for form in meant if form.encode() in known), "") or next(written, surface)
+
+
+def _stems(engine: Engine, words: Sequence[str]) -> list[str]:
+    """The term of each word; none at all where the tokenizer makes several of one, or none."""
+    stems = engine.tokens(" ".join(words))
+    return stems if len(stems) == len(words) else []
 
 
 def _completed(term: str) -> list[str]:

@@ -3,6 +3,7 @@
 from math import log2
 
 from ctxrank.indexer.engine import Engine
+from ctxrank.ranking.retrieval.expansion import words_of
 from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS
 
 MAX_SUGGESTIONS = 5
@@ -26,7 +27,7 @@ def suggested_words(engine: Engine, words: tuple[str, ...]) -> list[str]:
                 found[text, word] = similarity + _PER_DOUBLING * log2(df + 1)
     suggested: list[str] = []
     for term, word in sorted(found, key=lambda pair: (-found[pair], pair)):
-        shown = engine.word_of(term)
+        _, shown = words_of(engine, term)
         # A stem may be near where its word is not: "asdfqwer" and the stem of "answering".
         if shown not in suggested and fuzz.ratio(word.lower(), shown.lower()) >= _MIN_SIMILARITY:
             suggested.append(shown)
