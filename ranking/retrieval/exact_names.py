@@ -1,6 +1,6 @@
 """A query that is a name or a line of code and nothing else, and files that a query names: what is meant comes first.
 
-    SPEC-BILLING-001, single-flight        the linked artifact of that id; what has the name in its title; what holds it
+    SPEC-BILLING-001, single-flight        the linked artifact of that id; what holds the name
     cmdline.py, scrapy/cmdline.py:42       the file whose path ends so, of it the passage with that line
     scrapy.cmdline, scrapy.cmdline.run     the file with this module's path
     tests, src/tui                         the file or the folder of this name
@@ -19,16 +19,10 @@ from ctxrank.indexer.engine import PhraseClause, RowQuery
 from ctxrank.indexer.extensions import NAMED_DOCUMENTS, is_installed, provided
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope, document_id_of
-from ctxrank.ranking.retrieval.candidates.candidates import (
-    Candidate,
-    Candidates,
-    best_first,
-    find_candidates,
-    scored_rows,
-)
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, best_first, scored_rows
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.named_paths import lifted, with_named_paths
-from ctxrank.ranking.retrieval.plan import Plan, make_plan
+from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.query import Query, is_line_of_code
 
 _NAME = re.compile(r"\w+(-\w+)+")
@@ -71,16 +65,12 @@ def with_what_is_named(plan: Plan, question: Question, found: Candidates) -> tup
     groups: list[frozenset[int]] = []
     if is_installed("links"):
         groups.append(provided(NAMED_DOCUMENTS, "search")(question.store.primary, term.text))
-    known = {row.rowid for row in found.rows}
-    is_complete = found.is_complete
-    rows: list[Candidate] = []
-    for column in ("title", ""):
-        phrase = query._replace(terms=(term._replace(is_phrase=True, column=column),))
-        holding = find_candidates(make_plan(phrase, plan.engine, plan.statistics, plan.tuning), scope)
-        rows = holding.rows
-        is_complete = is_complete and holding.is_complete  # what was not seen may belong to those that come first
-        groups.append(frozenset(row.owner_id for row in rows))
-    return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], is_complete), groups
+    holding = _scored(plan, RowQuery(PhraseClause(term.text), scope, excluded=plan.excluded))
+    groups.append(frozenset(row.owner_id for row in holding))
+    rows = {row.rowid: row for row in (*holding, *found.rows)}
+    # What was not seen may belong to those that come first.
+    is_complete = found.is_complete and len(holding) < _MOST_ROWS
+    return found._replace(rows=list(rows.values()), is_complete=is_complete), groups
 
 
 def with_rows_of_line(
