@@ -180,9 +180,9 @@ class _Expander:
         if is_too_short or self._engine.row_ids(RowQuery(whole), 1):
             return {}
         beginning, end = self._plain(first.surface), self._plain(last.surface)
-        stems = tuple({beginning, *self._engine.tokens(beginning)})
-        endings = self._engine.terms_containing(min(stems, key=len), _CONTAINING)
-        endings = [term for term in endings if term.term.endswith(stems)]
+        stems = dict.fromkeys((beginning, *self._engine.tokens(beginning)))
+        containing = (term for stem in stems for term in self._engine.terms_containing(stem, _CONTAINING))
+        endings = [term for term in containing if term.term.endswith((*stems,))]
         completed = self._engine.tokens(" ".join(end + ending for ending in COMPLETIONS))
         beginnings = self._engine.look_up_prefix(end, completed, _BEGINNING)
         rows: list[Row] = []

@@ -66,6 +66,14 @@ def test_what_was_typed_is_joined_by_what_the_index_has(
     assert search_ids(store, query)[:1] == [wanted]
 
 
+def test_the_cut_beginning_of_a_name_is_found_by_its_stem_in_any_process(tmp_path: Path) -> None:
+    """`porary` and its stem `porari` are as long, and which of them came first was a matter of the process."""
+    with make_store(tmp_path) as store:
+        save(store, "named.md", "def temporary_identifier(): ...\n", summary="One.")
+        save(store, "other.md", "NamedTemporaryFile\n", summary="Two.")
+        assert _used(store, "porary_identifi")["porary"] == ("temporary",)
+
+
 @pytest.mark.parametrize(
     ("query", "used"),
     [
