@@ -189,7 +189,7 @@ def make_plan(
     terms = [_term(key, counted, statistics) for key, counted in query_terms.items() if counted.by_field]
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
     del terms[MAX_TERMS:]
-    terms += _names(query, names, len(tokens), terms, engine, statistics)
+    terms += _names(query, names, len(tokens), engine, statistics)
     expansions = _expansions(query, content_tokens, query_terms, engine) if expands else []
     stand_ins = _stand_ins(expansions, terms, engine, statistics)
     terms += stand_ins
@@ -361,17 +361,14 @@ def _names(
     query: Query,
     names: Mapping[str, float],
     tokens: int,
-    words: list[QueryTerm],
     engine: Engine,
     statistics: Statistics,
 ) -> list[QueryTerm]:
     """The names that a query of so many tokens asks for and a text defines.
 
     The more of the query a name is, the more likely its definition is meant; among other words it is likelier used.
-    A name is worth at least what its words are, which its uses have, too.
     """
     terms: list[QueryTerm] = []
-    idfs = {stem: term.idf for term in words for stem in term.stems}
     together = "".join(term.text for term in query.terms).lower()
     # A name with what it is in, and without arguments.
     path = query.terms[0].text.removesuffix("()") if len(query.terms) == 1 else ""
@@ -384,7 +381,6 @@ def _names(
             found = engine.look_up(name, field) or engine.look_up(name.lower(), field)
             if found is not None:
                 idf = inverse_document_frequency(statistics.documents, min(found.df, statistics.documents))
-                idf = max(idf, sum(idfs.get(stem, 0.0) for stem in stems))
                 is_whole = is_alone or name.replace("_", "") == together
                 share = 1.0 if is_whole else min(1.0, len(stems) / tokens)
                 terms.append(QueryTerm(
