@@ -103,7 +103,7 @@ class Priors:
         kinds = self._kinds = {id_: kind_of(signals.path) for id_, signals in self.known.items()}
         # Where nearly all of the best files are a manual's, all kinds count in full.
         files = [kind for kind in kinds.values() if kind != RECORD]
-        self.is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
+        self.is_manual = SOURCE not in files or files.count(PROSE) > _MANUAL_SHARE * len(files)
         self._worth = None if self.is_manual else _WORTH[self._aim]
         self.highest = 1.0 if self._worth is None else 1.0 + NAME_SHARE
         if self._worth and not self._is_by_passage and len(query.terms) > _FEW_WORDS:
@@ -114,8 +114,7 @@ class Priors:
         is_guessed = plan.unknown and len(query.terms) > 1 and not self._is_by_passage
         is_short = len(query.terms) <= _FEW_WORDS and (is_guessed or self._worth)
         holding = _holding_all(plan, {id_: groups[id_] for id_ in kinds}) if is_short else set[int]()
-        has_source = any(kinds[id_] == SOURCE for id_ in holding)
-        self._in_full = set[int]() if has_source or self._aim == USE else holding
+        self._in_full = set[int]() if any(kinds[id_] == SOURCE for id_ in holding) else holding
         self._whole = holding if is_guessed else set[int]()
         self.highest *= WHOLE_WORTH if self._whole else 1.0
         # The heading of prose is its title and that of its passages. Among code it tells a note from the rest.
@@ -142,8 +141,7 @@ class Priors:
         is_named = self._folder != "" and self._folder in folders.lower().split("/")
         group.kind = group.kind or kind
         group.prior *= 1.0 if is_named or signals.id in self._in_full else self._worth[kind]
-        if kind == PROSE or self._aim != USE:
-            group.prior *= 1.0 + NAME_SHARE * self._named_share(name)
+        group.prior *= 1.0 + NAME_SHARE * self._named_share(name)
         if self._is_by_passage and kind != PROSE:
             group.prior *= REPEAT_SHARE ** self._seen.get(path, 0)
             self._seen[path] = self._seen.get(path, 0) + 1
