@@ -263,8 +263,7 @@ class _Expander:
         forms = [form for form in dict.fromkeys(edited) if form != typed]
         forms_of: dict[str, list[str]] = {}
         for form, stem in zip(forms, _stems(self._engine, forms), strict=False):
-            if form[0] == typed[0] or len(typed) > _LEAST_TYPED:  # `cess` is no `less`
-                forms_of.setdefault(stem, []).append(form)
+            forms_of.setdefault(stem, []).append(form)
         terms = self._engine.look_up_any(forms_of) or self._engine.look_up_any(forms_of, PATH)
         terms.sort(key=lambda term: (all(form[0] != typed[0] for form in forms_of[term.term]), -term.df, term.term))
         return {term: forms_of[term.term] for term in terms}
