@@ -22,7 +22,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # Grows by one when the same output would give another signature; what is stored is then signed again.
-NORMALISER_VERSION = 22
+NORMALISER_VERSION = 23
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything

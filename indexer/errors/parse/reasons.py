@@ -10,6 +10,7 @@ message says nothing. Found by what lines look like in any tool.
 
 from collections.abc import Iterator
 
+from ctxrank.indexer.errors.parse.notations import headline_of
 from ctxrank.indexer.errors.parse.structure import concludes, may_lead, names_something, without_stamp
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.light_typing import NamedTuple
@@ -36,9 +37,6 @@ def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Iter
     says_nothing = concludes(message) or not names_something(message)
     above = [at for at in _block_above(lines, begin) if _tells(lines, at) and (says_nothing or _denies(lines[at]))]
     below = [at for at in _block_below(lines, end) if _tells(lines, at)]
-    if says_nothing and not below and (paragraph := _paragraph_below(lines, end)):
-        yield Reasons((" ".join(lines[at].strip() for at in paragraph)[:_LONGEST],), begin, paragraph[-1] + 1)
-        return
     found = [at for at in (*above[-_MOST_KEPT:], *below[:_MOST_KEPT]) if without_stamp(lines[at]) != message]
     while found:
         said = tuple(without_stamp(lines[at])[:_LONGEST] for at in found)
@@ -61,27 +59,20 @@ def _block_above(lines: list[str], begin: int) -> list[int]:
 
 
 def _block_below(lines: list[str], end: int) -> list[int]:
-    """The lines below, to the first that begins something else: one after an empty line that lists or names nothing."""
+    """The lines below, to the first that begins another error: in a paragraph of its own, or by its place."""
     found: list[int] = []
     for at in range(end, min(len(lines), end + _MOST_BELOW)):
-        if _SAID["another"].match(lines[at]):
-            break
-        if at > end and not lines[at - 1].strip() and lines[at].strip() and not _SAID["goes on"].match(lines[at]):
+        is_paragraph = not lines[at - 1].strip() and any(lines[end:at])  # and not the first one
+        if _SAID["another"].match(lines[at]) or (is_paragraph and any(map(headline_of, lines[at : at + 2]))):
             break
         found.append(at)
     return found
 
 
-def _paragraph_below(lines: list[str], end: int) -> list[int]:
-    """The paragraph that explains a title, below the empty line that parts them."""
-    begin = end + 1
-    if lines[end:begin] != [""] or not _SAID["sentence"].match("".join(lines[begin : begin + 1])):
-        return []
-    stop = next((at for at in range(begin, len(lines)) if not lines[at].strip()), len(lines))
-    return [at for at in range(begin, min(stop, begin + _MOST_KEPT)) if _tells(lines, at)]
+def tells(line: str) -> bool:
+    """Whether a line of a report may say what is wrong: no call, advice, count, code or progress."""
+    return may_lead(line) and _SAID["nothing"].search(without_stamp(line)) is None
 
 
 def _tells(lines: list[str], at: int) -> bool:
-    line, below = lines[at], lines[at + 1] if at + 1 < len(lines) else ""
-    is_marked = _SAID["marks"].match(below) is not None
-    return may_lead(line) and not is_marked and _SAID["nothing"].search(without_stamp(line)) is None
+    return tells(lines[at]) and _SAID["marks"].match("".join(lines[at + 1 : at + 2])) is None

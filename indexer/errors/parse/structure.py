@@ -3,8 +3,8 @@
     better_line("Aborted", ['a.pas(7,9) Error: Identifier not found "x"', "Fatal: Aborted"], 1).text
         ->  'Identifier not found "x"'
 
-By what lines look like in any tool: a place on the line or beside it, a name in it, a word of failure, the beginning of
-a block. A line that counts, aborts or concludes is no message whatever its tool is called.
+By what lines look like in any tool: a name in it, a word of failure, a row of a table. A line that
+counts, aborts or concludes is no message whatever its tool is called.
 """
 
 import functools
@@ -20,7 +20,7 @@ _SHAPES = Expressions("structure")
 _MOST_LOOKED_AT = 60  # lines on either side
 _LONGEST_NAMELESS = 16  # words
 _LEAST = 5
-_LOUD, _NAMED, _PLACED, _BESIDE_PLACE, _ROW, _BEGINS_BLOCK, _AT_MARGIN = 4, 2, 2, 2, 5, 1, 1
+_LOUD, _NAMED, _ROW, _AT_MARGIN = 4, 2, 5, 1
 _concluding = cache(lambda: words("concluding"))
 
 
@@ -31,7 +31,7 @@ def better_line(message: str, lines: list[str], at: int) -> int | None:
         return None
     near = range(max(0, at - _MOST_LOOKED_AT), min(len(lines), at + _MOST_LOOKED_AT))
     others = [i for i in near if i != at and may_lead(lines[i]) and (is_closing or _is_loud_and_named(lines[i]))]
-    weight, place = max(((_weight(lines, i), -i) for i in others), default=(0, 0))
+    weight, place = max(((_weight(lines[i]), -i) for i in others), default=(0, 0))
     return None if weight < _LEAST else -place
 
 
@@ -72,18 +72,10 @@ def _is_loud_and_named(line: str) -> bool:
     return _is_loud(line) and _SHAPES["quoted"].search(line) is not None
 
 
-def _weight(lines: list[str], at: int) -> int:
-    line = lines[at]
-    above = lines[at - 1] if at else ""
-    below = lines[at + 1] if at + 1 < len(lines) else ""
-    is_loud, is_placed = _is_loud(line), _SHAPES["place"].search(line) is not None
-    beside = any(_SHAPES["only place"].match(other) for other in (above, below))
+def _weight(line: str) -> int:
     return (
-        _LOUD * is_loud
+        _LOUD * _is_loud(line)
         + _NAMED * (_SHAPES["quoted"].search(line) is not None)
-        + _PLACED * (is_placed and is_loud)
-        + _BESIDE_PLACE * (beside and not is_placed)
         + _ROW * (_SHAPES["row"].match(line) is not None)
-        + _BEGINS_BLOCK * (not above.strip())
         + _AT_MARGIN * (not line[:1].isspace())
     )

@@ -16,7 +16,6 @@ from ctxrank.indexer.errors.parse.frames import (
     NAMELESS,
     Frame,
     called_above,
-    file_of,
     frame_at,
     frame_of,
     last_part,
@@ -75,7 +74,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     lines = looked_at(text).rstrip("\n").split("\n")
     units = _without_summaries(_placed(_units(lines), lines), lines)
     # Warnings explain nothing of what is worse.
-    units = _in_step([unit for unit in units if unit.rank < WARNING] or units) or _fallback(lines)
+    units = [unit for unit in units if unit.rank < WARNING] or units or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
     distinct: dict[tuple[str, str, tuple[str, ...]], ErrorUnit] = {}
@@ -138,20 +137,6 @@ def looked_at(text: str) -> str:
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
     return "\n".join(unwrapped(clean(text).split("\n")))
-
-
-def _in_step(units: list[ErrorUnit]) -> list[ErrorUnit]:
-    """Without what a parser expected later in a file where it had lost its step: the first message is the cause."""
-    kept: list[ErrorUnit] = []
-    out_of_step: set[str] = set()
-    for unit in units:
-        file = file_of(unit.place)
-        if file and unit.family == "compiler" and unit.message.startswith("expected "):
-            if file in out_of_step:
-                continue
-            out_of_step.add(file)
-        kept.append(unit)
-    return kept
 
 
 def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:

@@ -16,11 +16,8 @@ API = "Error writing data to kv/app: Error making API request.\n\nURL: PUT http:
     [
         (CHECK.format("mysql") + "Error: GPG check FAILED\n", "GPG check FAILED", CHECK.format("mysql").split("\n")[0]),
         (LINK.format("bin/node"), "The `brew link` step did not complete successfully", "Could not symlink bin/node"),
-        (
-            "Upload failed\n\nThe host has no space.\nAsk for more.\n",
-            "Upload failed",
-            "The host has no space. Ask for more.",
-        ),
+        ("Upload failed\n\nThe host has no space.\nAsk for more.\n", "Upload failed", "The host has no space."),
+        ("Cannot do 'x' in line 1\n  --\n  1: x\n  --\n\nIt is no 'y'.\n", "Cannot do 'x' in line 1", "It is no 'y'."),
         (API.format("Vault is sealed"), "writing data to kv/app: Error making API request.", "Vault is sealed"),
     ],
 )
@@ -49,6 +46,11 @@ def test_the_lines_that_give_the_reason_belong_to_the_error(text: str, message: 
 def test_calls_code_advice_and_progress_are_no_reasons(beside: str) -> None:
     text = f"Error: the lockfile of 'shop' cannot be read\n{beside}\n"
     assert error_units(text)[0].reasons == ()
+
+
+def test_a_later_paragraph_that_begins_another_error_is_no_reason() -> None:
+    report = "Error: 'x' is so\n\nIt is no 'y'.\n\na.yaml\n  Error: 'z' is so\n"
+    assert error_units(report)[0].reasons == ("It is no 'y'.",)
 
 
 def test_what_stands_above_counts_only_where_it_says_what_is_wrong() -> None:

@@ -164,18 +164,11 @@ def test_ruby_and_tap_name_the_call_that_failed(text: str, message: str, place: 
          "tar: This does not look like a tar archive"),
         ("F401 [*] `os` imported but unused\n --> a.py:1:8\n  |\n1 | import os\n  |        ^^\n\nFound 1 error.",
          "`os` imported but unused"),
-        ("a.c:2:9: error: expected ';' before 'x'\na.c:5:1: error: expected ')' before '}' token",
-         "expected ';' before 'x'"),
     ],
 )  # fmt: skip
 def test_what_follows_a_message_is_no_message(text: str, message: str) -> None:
     units = error_units(text)
     assert (units[0].message, len(units)) == (message, 1)
-
-
-def test_a_parser_loses_its_step_in_one_file_and_a_drive_is_none() -> None:
-    lost = "D:/shop/{}.c:2:9: error: expected ';' before 'x'\nD:/shop/{}.c:5:1: error: expected ')' before '}}' token"
-    assert [len(error_units(lost.format(*names))) for names in ("aa", "ab")] == [1, 2]
 
 
 def test_long_output_keeps_beginning_and_end() -> None:
