@@ -99,6 +99,7 @@ def test_language_and_lint_are_read_from_the_output() -> None:
     signature = signed(text)
     assert (signature.language, signature.codes) == ("rust", ("clippy::len_zero",))
     assert signature.normaliser == NORMALISER_VERSION
+    assert signed("E3003 'Role' is a required property\nx.yaml:1:2").language == ""  # is none of rustc's
 
 
 @settings(max_examples=examples(150))
