@@ -143,10 +143,7 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     """A stored error as it is said where a new one is: of what passes a message on, one puts more before it.
 
     "failed to set up x: port is in use" is "port is in use". It is itself where the rest is not the same in words.
-    What a report says of several names it says of each.
     """
-    if known.message != asked.message and "compiler" not in (known.family, asked.family):
-        known = max((known, *_told_beside(known, asked)), key=lambda told: _agreement(told, asked))
     if known.message == asked.message:  # whose report it stands in is another tool's
         known = known._replace(language=asked.language)
     are_told = (known.error_type, asked.error_type), (known.codes, asked.codes)
@@ -159,30 +156,9 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     return known
 
 
-def _told_beside(known: Signature, asked: Signature) -> Iterator[Signature]:
-    """A stored error as if each line beside its message were the message, or its message were beside the new one's."""
-    for line in known.reasons:
-        others = tuple(other for other in known.reasons if other != line)
-        for part in (line, *passed_on(line)):
-            if (said := _as_said(known, part)).values:
-                yield said._replace(missing=missing_name(part), reasons=others)
-    if known.values and any(_keeps(known) == _keeps(_as_said(known, line)) for line in asked.reasons):
-        yield _as_said(known, asked.message)._replace(missing=asked.missing)
-
-
 def _as_said(known: Signature, message: str) -> Signature:
     template = masked(message)
     return known._replace(headline=template.text, values=template.values, message=message)
-
-
-def _keeps(told: Signature) -> tuple[str, ...]:
-    """The words of a message, and its values without what varies from run to run."""
-    return (told.headline, *(lasting(value) for value in told.values if not value.isdigit()))
-
-
-def _agreement(told: Signature, asked: Signature) -> int:
-    """0 for other words; more for the same message, and for the same missing name in the same words."""
-    return (told.words == asked.words) * (1 + 2 * (told.message == asked.message) + (told.missing == asked.missing))
 
 
 def _both_passed_on(asked: str, known: str) -> Iterator[tuple[str, str]]:

@@ -188,13 +188,6 @@ def test_who_passes_a_message_on_is_no_part_of_it(store: Store) -> None:
     assert grades(store, asked.replace(in_use, "port is reserved")) == []
 
 
-def test_of_several_names_that_are_missing_each_is_known(store: Store) -> None:
-    said = "keeper: /lib/libc.so.6: version `GLIBC_2.3{}' not found (required by keeper)\n"
-    save(store, said.format(2) + said.format(4))
-    assert grades(store, said.format(4)) == ["exact"]
-    assert grades(store, said.format(8)) == []
-
-
 @pytest.mark.parametrize(
     "known, other",
     [
@@ -279,18 +272,6 @@ def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
             """The process ended: stderr: "pdfcart: cannot connect to the server of the shop" command: 'pdfcart x'""",
             "near",
         ),
-        (  # beside a message that only follows from it
-            "Unable to negotiate with 10.0.0.1 port 22: no matching host key type. Their offer: ssh-rsa",
-            "Unable to negotiate with 10.0.0.7 port 22: no matching host key type. Their offer: ssh-rsa\n"
-            "fatal: Could not read from remote repository.\n",
-            "near",
-        ),
-        (
-            "Unable to negotiate with 10.0.0.7 port 22: no matching host key type. Their offer: ssh-rsa\n"
-            "fatal: Could not read from remote repository.\n",
-            "Unable to negotiate with 10.0.0.1 port 22: no matching host key type. Their offer: ssh-rsa",
-            "near",
-        ),
         (  # as an exception's message, and with its class behind it
             "NameError: uninitialized constant Shop::CartOfTheDay",
             "uninitialized constant Shop::CartOfTheDay (NameError)",
@@ -300,12 +281,6 @@ def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
             "Could not determine the version of the cart from '11.0.2'.",
             "12.34 Could not determine the version of the cart from '17.0.1'.",
             "template",
-        ),
-        (  # above the indented lines that say more of it
-            "dyld: Library not loaded: /opt/cart/lib/libcart.1.dylib",
-            "dyld: Library not loaded: /opt/cart/lib/libcart.1.dylib\n  Referenced from: /opt/shop/bin/shop\n"
-            "  Reason: image not found\n",
-            "near",
         ),
         (  # behind the echo of the command
             "A server is already running. Check /srv/cart/server.pid.",
