@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from ctxrank.indexer.errors.masks import QUOTES, level, tokens
+from ctxrank.indexer.errors.masks import QUOTES, level, masked, tokens
 from ctxrank.indexer.errors.missing import STOPWORDS
 from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
-from ctxrank.indexer.errors.signature import NEGATIONS, Signature, without_suggestion
+from ctxrank.indexer.errors.signature import NEGATIONS, Signature, content_of, passed_on, without_suggestion
 from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.similarity import gaps
@@ -27,6 +27,7 @@ _CODES = listed("before codes")
 _SAID = Expressions("differences")
 _PATHS = Expressions("masks")
 _UNITS = Expressions("units")
+_LEAST_REASON = 2  # words that carry meaning
 
 
 class Difference(NamedTuple):
@@ -43,8 +44,25 @@ def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     files = _stem(asked, said), _stem(known, stored)
     about = _about(asked.message, said, files, names_vary=names_vary)
     in_message = tuple(_between(said, stored, about))
+    if in_message and _say_where(asked, known, in_message):
+        in_message = ()
     says_all = names_vary or asked.missing
     return in_message or (() if says_all else tuple(_between_reasons(asked.reasons, known.reasons, files)))
+
+
+def _say_where(asked: Signature, known: Signature, apart: tuple[Difference, ...]) -> bool:
+    """Whether names only say where it happened: the same thing is missing, or the same reason is passed on, in both."""
+    is_same = asked.headline == known.headline and asked.missing == known.missing
+    if not is_same or any(" " in f"{one.asked}{one.known}" for one in apart):
+        return False
+    if any(map(str.isalpha, asked.missing)) and any(asked.missing in value for value in asked.values):
+        return all(asked.missing not in one.asked for one in apart)
+    for said, stored in zip(passed_on(asked.message), passed_on(known.message), strict=False):
+        inner = _read(said)
+        is_reason = len(content_of(masked(said).words)) >= _LEAST_REASON
+        if is_reason and not any(_between(inner, _read(stored), _about(said, inner, ("", "")))):
+            return True
+    return False
 
 
 def _stem(signature: Signature, said: "tuple[_Token, ...]") -> str:
@@ -169,6 +187,8 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     if one.kind == other.kind and one.kind in (_VARYING | about.passing) and not is_code:
         return True
     mine, theirs = one.bare, other.bare
+    if not about.is_absent and _SAID["host"].fullmatch(mine) and _SAID["host"].fullmatch(theirs):
+        return True
     # Of what is missing the whole name counts: libx264, not libx265.
     is_missing = about.is_absent and one.kind == other.kind == "quoted" and mine[:1].isalpha()
     if not (is_code or is_missing) and _SAID["numbers"].sub("0", mine) == _SAID["numbers"].sub("0", theirs):
@@ -207,6 +227,8 @@ def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     if _SAID["temporary"].match(mine) and _SAID["temporary"].match(theirs):
         return True
     if _says_where(one, about):
+        return True
+    if all(map(_SAID["folder"].fullmatch, (mine, theirs))) and mine.rpartition("/")[0] != theirs.rpartition("/")[0]:
         return True
     last, other = (last_part(_PATHS["line of path"].sub("", path).rstrip("/\\")) for path in (mine, theirs))
     is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
