@@ -67,11 +67,10 @@ def signed(text: str) -> Signature:
 
 def save(change: Change, name: str, text: str) -> int:
     """One pattern with its signature; returns its id."""
-    unit = error_units(text)[0]
-    signature = sign(unit)
+    signature = signed(text)
     number = patterns_module.upsert(
         change,
         patterns_module.ErrorPattern(PROJECT, name, signature.error_type, signature.headline, _SOLUTION, 1, 1),
     )
-    lookup.put(change, number, PROJECT, signature, unit.text)
+    lookup.put(change, number, PROJECT, signature)
     return number

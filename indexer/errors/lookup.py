@@ -1,6 +1,6 @@
 """Signatures of known errors in the store: written beside their pattern, found by fingerprint or by rare terms.
 
-    put(change, pattern_id, "default", signature, unit.text)
+    put(change, pattern_id, "default", signature)
     same(connection, Whose("default"), "template", signature.template)
     similar(connection, Whose("default", now_us(), "python"), terms_of(signature))
 
@@ -68,11 +68,8 @@ class KnownError(NamedTuple):
     varying: tuple[str, ...] = ()  # values of it in whose place a confirmed match had another
 
 
-def put(change: Change, pattern_id: int, project: str, signature: Signature, unit_text: str) -> None:
-    """Write a pattern's signature over the one it had, of which what was learned stays.
-
-    `unit_text` is redacted and signs to the same signature.
-    """
+def put(change: Change, pattern_id: int, project: str, signature: Signature) -> None:
+    """Write a pattern's signature, of a redacted text, over the one it had, of which what was learned stays."""
     numbers = [number_of(project, term) for term in (*terms_of(signature), tool_term(signature))]
     features = {"type": signature.error_type, **{name: getattr(signature, name) for name in _KEPT_FEATURES}}
     query = "DELETE FROM error_signatures WHERE pattern_id = ? RETURNING iif(json_valid(features), features, '{}')"
@@ -86,7 +83,7 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
         """,
         (pattern_id, signature.normaliser, signature.template, signature.instance, signature.family,
          signature.language, signature.headline, dumps(features, ensure_ascii=False), dumps(numbers),
-         unit_text),
+         signature.text),
     )  # fmt: skip
     change.connection.executemany(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id) VALUES (?, ?)", [(n, pattern_id) for n in numbers]
@@ -96,7 +93,7 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
 def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
     """Make a pattern recognisable by a redacted failure; by one of which nothing can be read it is not."""
     if units := error_units(failure):
-        put(change, pattern_id, project, sign(units[0]), units[0].text)
+        put(change, pattern_id, project, sign(units[0]))
     else:
         change.connection.execute("DELETE FROM error_signatures WHERE pattern_id = ?", (pattern_id,))
 
@@ -223,7 +220,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
              LIMIT {MAX_SAME}
         )
         SELECT s.pattern_id, s.normaliser_version, s.template, s.instance, s.family, s.lang, s.headline, s.features,
-               e.confirmations, e.refutations, e.state, e.last_seen, e.solution, {IS_VOUCHED}
+               s.error_text, e.confirmations, e.refutations, e.state, e.last_seen, e.solution, {IS_VOUCHED}
           FROM newest
          CROSS JOIN error_signatures AS s ON s.pattern_id = newest.pattern_id
          CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id
@@ -231,13 +228,13 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
         """,
         {**values, "project": whose.project, "shared": whose.projects[-1], "now": whose.now, "lang": whose.lang},
     )
-    for pattern_id, normaliser, template, instance, family, language, headline, features, *record in rows:
+    for pattern_id, normaliser, template, instance, family, language, headline, features, text, *record in rows:
         found = loads(features)
         signature = Signature(
             normaliser, family, language, found["type"], tuple(found["codes"]), tuple(found["conditions"]), headline,
             tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
             tuple(found.get("notes", ())), template, instance, found["message"],
             found.get("missing", ""), found.get("outcome", ""), tuple(found.get("reasons", ())), found.get("file", ""),
-            found.get("raised_in", ""),
+            found.get("raised_in", ""), text,
         )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)._replace(varying=tuple(found.get("varying", ())))

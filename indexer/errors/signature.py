@@ -64,6 +64,7 @@ class Signature(NamedTuple):
     reasons: tuple[str, ...] = ()  # what the report says beside the message, as it came
     file: str = ""  # the name of the one that it speaks of
     raised_in: str = ""  # the place in others' code that raised it, where one did
+    text: str = ""  # the lines that it was read from
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -130,6 +131,7 @@ def sign(unit: ErrorUnit) -> Signature:
         unit.reasons,
         last_part(file),
         "" if not unit.frames or unit.frames[-1].is_ours else unit.frames[-1].place,
+        unit.text,
     )
 
 

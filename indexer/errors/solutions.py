@@ -78,8 +78,7 @@ def save_error(
 ) -> SavedKnownError:
     """Save what fixed a failure; one that is known is counted. Raises UsageError, LockedError."""
     clean, is_redacted = _checked(new, mode)
-    unit = error_units(clean.failure)[0]
-    signature = sign(unit)
+    signature = sign(error_units(clean.failure)[0])
     now = now_us()
     with store.write() as change:
         number = pattern_of(change.connection, signature, clean.project, clean.lang)
@@ -90,7 +89,7 @@ def save_error(
                 lookup.let_vary(change, number, clean.varying)
         if number is None:
             number = _insert(change, signature, clean, now)
-            lookup.put(change, number, clean.project, signature, unit.text)
+            lookup.put(change, number, clean.project, signature)
             done, reason = "new", ""
         else:
             done, reason = _count(change, number, clean, now)

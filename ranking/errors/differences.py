@@ -14,12 +14,13 @@ from itertools import zip_longest
 from ctxrank.indexer.errors.masks import QUOTES, level, masked, tokens
 from ctxrank.indexer.errors.missing import STOPWORDS
 from ctxrank.indexer.errors.parse.frames import last_part
+from ctxrank.indexer.errors.parse.reasons import tells
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.signature import NEGATIONS, Signature, content_of, passed_on, without_suggestion
 from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.ranking.errors.similarity import gaps
+from ctxrank.ranking.errors.similarity import align, gaps
 
 _VARYING = frozenset(("uuid", "time", "hex", "version", "email", "number"))
 _OF_KNOWN_LANGUAGES = listed("languages known")
@@ -27,6 +28,7 @@ _CODES = listed("before codes")
 _SAID = Expressions("differences")
 _PATHS = Expressions("masks")
 _UNITS = Expressions("units")
+_MARGIN = " |\u2502\u2514\u250c\u2500^*>"  # what a line of a report is drawn with
 _LEAST_REASON = 2  # words that carry meaning
 
 
@@ -48,6 +50,37 @@ def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
         in_message = ()
     says_all = names_vary or asked.missing
     return in_message or (() if says_all else tuple(_between_reasons(asked.reasons, known.reasons, files)))
+
+
+def reworded(asked: Signature, known: Signature) -> tuple[Difference, ...]:
+    """The lines beside one message that only one of two reports has, where each is told in other words in the other.
+
+    Names may differ in each line. Not what stands in code, or is said by a tool whose messages are known.
+    """
+    if asked.template != known.template or asked.frames or asked.language in _OF_KNOWN_LANGUAGES:
+        return ()
+    said, stored = _lines(asked), _lines(known)
+    left = [line for line in stored if line not in said]
+    pairs = [(line, max(left, key=lambda one: align(line, one).share)) for line in said if left and line not in stored]
+    return tuple(
+        Difference(said[line], stored[other])
+        for line, other in pairs
+        if any(_is_reworded(line[here], other[there]) for here, there in gaps(line, other))
+    )
+
+
+def _lines(one: Signature) -> dict[tuple[str, ...], str]:
+    """The lines beside a message that may say what is wrong, by their templates; no calls, advice or progress."""
+    beside = (line for line in one.text.split("\n") if tells(line) and one.message not in line)
+    told = {masked(line.strip(_MARGIN)).words: line for line in beside}
+    return {line: told[line] for line in told if len(list(filter(is_ordinary, content_of(line)))) >= _LEAST_REASON}
+
+
+def _is_reworded(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Whether these are other words, and not one name in the place of another."""
+    if len(here) == len(there) == 1:
+        return not _TYPES.isdisjoint(here + there)
+    return len(here) > 1 or len(there) > 1 or bool(content_of(here + there))
 
 
 def _say_where(asked: Signature, known: Signature, apart: tuple[Difference, ...]) -> bool:

@@ -32,7 +32,7 @@ from ctxrank.ranking.errors.calibration import (
     record_bound,
 )
 from ctxrank.ranking.errors.confidence import SAME_ERROR, SURE_BY_WORD, confidence_in
-from ctxrank.ranking.errors.differences import Difference, bound_elsewhere, differing
+from ctxrank.ranking.errors.differences import Difference, bound_elsewhere, differing, reworded
 from ctxrank.ranking.errors.similarity import Likeness, compare
 
 Grade = Literal["exact", "template", "near"]
@@ -149,7 +149,8 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
 
 def _renamed(asked: Signature, known: KnownError) -> tuple[Difference, ...]:
     """What makes this another failure of the same kind, but for what is known to vary in this one."""
-    found = differing(asked, known.signature) or bound_elsewhere(asked, known.signature, known.solution)
+    stored = known.signature
+    found = differing(asked, stored) or bound_elsewhere(asked, stored, known.solution) or reworded(asked, stored)
     return tuple(one for one in found if one.known not in known.varying)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
-from ctxrank.ranking.errors.differences import Difference, differing, exchanged
+from ctxrank.ranking.errors.differences import Difference, differing, exchanged, reworded
 
 
 def signed(text: str) -> Signature:
@@ -81,6 +81,29 @@ def test_what_varies_is_no_difference(asked: str, known: str) -> None:
 )  # fmt: skip
 def test_another_name_is_a_difference(asked: str, known: str, named: tuple[str, str]) -> None:
     assert differing(signed(asked), signed(known)) == (Difference(*named),)
+
+
+LABELLED = "error[E2G22]: TypeError\n --> x.k:1:5\n1 |  {0} = 3\n  |  ^ {1}\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "known", "is_reworded"),
+    [
+        (LABELLED.format("a", "expected int, got str(3)"), LABELLED.format("b", "expected str, got bool(True)"), True),
+        (LABELLED.format("a", "the queue is full and closed"), LABELLED.format("a", "no lock was taken"), True),
+        (LABELLED.format("level", "the level is full"), LABELLED.format("count", "the count is full"), False),
+        (
+            LABELLED.format("a", "the queue is full and closed"),
+            LABELLED.format("a", ""),
+            False,
+        ),  # an output is often cut
+        ("x.rs:1:2: error: no\n  the queue is full and closed", "x.rs:1:2: error: no\n  no lock was taken", False),
+    ],
+)
+def test_other_words_beside_a_message_are_a_difference_and_another_name_there_is_none(
+    asked: str, known: str, *, is_reworded: bool
+) -> None:
+    assert bool(reworded(signed(asked), signed(known))) == is_reworded
 
 
 def test_a_fix_takes_over_the_name_where_it_carries_it_and_it_is_plain() -> None:

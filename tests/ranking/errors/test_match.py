@@ -52,7 +52,7 @@ def save(store: Store, text: str, *, project: str = "default", confirmations: in
                 project, signature.instance + signature.given_reason, signature.error_type, text[:60], "Fix it.", 1, 1
             ),
         )
-        lookup.put(change, number, project, signature, unit.text)
+        lookup.put(change, number, project, signature)
         change.connection.execute(
             "UPDATE error_patterns SET confirmations = ?, refutations = ? WHERE id = ?",
             (confirmations, refutations, number),
@@ -665,7 +665,7 @@ def test_a_lookup_reads_what_it_finds_and_not_the_project(store: Store) -> None:
             for number in range(first, last):
                 unit = error_units(f"error: the frob {'ab' if number % 2 else 'cd'}{number:o} is bent")[0]
                 pattern = patterns.ErrorPattern("default", f"p{number}", "", unit.message, "Fix it.", 1, 1)
-                lookup.put(change, patterns.upsert(change, pattern), "default", sign(unit), unit.text)
+                lookup.put(change, patterns.upsert(change, pattern), "default", sign(unit))
         steps = 0
 
         def step() -> bool:

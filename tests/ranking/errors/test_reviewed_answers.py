@@ -37,7 +37,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             identity = signature.instance + signature.given_reason
             pattern = patterns.ErrorPattern("default", identity, signature.error_type, text[:60], "Fix it.", 1, 1)
             number = patterns.upsert(change, pattern)
-            lookup.put(change, number, "default", signature, unit.text)
+            lookup.put(change, number, "default", signature)
             change.connection.execute(
                 "UPDATE error_patterns SET confirmations = ?, refutations = ? WHERE id = ?",
                 (at % 3 == 0, 2 * (at % 7 == 0), number),
