@@ -254,10 +254,13 @@ def _is_of_a_kind(asked: Signature, known: Signature, likeness: Likeness) -> boo
     if likeness.vetoes or likeness.is_template:
         return not likeness.vetoes and bool(asked.missing and known.missing and asked.missing != known.missing)
     said = likeness.headlines
-    is_one_word = len(said.decisive) == len(said.changed) == 1 and all(
-        map(str.isalpha, said.changed[0].split(", not "))
-    )
-    return is_one_word and likeness.frames <= 0 and said.share >= _LEAST_TEXT and said.weight >= _LEAST_SPECIFIC
+    exchanged = set(said.changed)
+    if likeness.frames > 0 or len(exchanged) != 1 or not said.decisive:
+        return False
+    words = said.changed[0].split(", not ")
+    is_last = [asked.words[-1:], known.words[-1:]] == [(word,) for word in words]  # "unbound variable: x"
+    is_said = is_last or (said.share >= _LEAST_TEXT and said.weight >= _LEAST_SPECIFIC)
+    return is_said and all(map(str.isalpha, words))
 
 
 def _shown_place(one: Signature) -> str:

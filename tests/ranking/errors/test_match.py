@@ -105,6 +105,13 @@ def test_another_name_is_another_failure_of_the_same_kind(store: Store) -> None:
     assert other.differences == ("other, not shop",) and "another name: other, not shop" in answer.reason
 
 
+def test_a_bare_name_at_the_end_may_be_another_one_of_the_same_kind(store: Store) -> None:
+    save(store, "Error: Unbound variable: count")
+    answer = ask(store, "Error: Unbound variable: level")
+    assert (answer.matches, [one.word for one in answer.same_kind]) == ((), ["same kind"])
+    assert ask(store, "Error: Undeclared variable: level").same_kind == ()
+
+
 API = "Error: the call to 'store' failed\n\n* {}\n"
 
 
