@@ -150,7 +150,6 @@ class _About(NamedTuple):
     names_vary: bool  # names in code of a language whose messages are known
     is_absent: bool  # something is missing
     is_one_name: bool  # a single name or path stands in it
-    passing: frozenset[str] = frozenset()  # kinds of values that vary in this message
     is_of_code: bool = False  # it speaks of code in a file, and of nothing that is not there or not allowed
     files: tuple[str, str] = ("", "")  # what the files are called that the new and the stored error are in
 
@@ -158,9 +157,8 @@ class _About(NamedTuple):
 def _about(text: str, said: "tuple[_Token, ...]", files: tuple[str, str], *, names_vary: bool = False) -> _About:
     is_absent = _SAID["absent"].search(text) is not None
     is_one_name = sum(token.kind in ("quoted", "path", "url") for token in said) == 1
-    passing = frozenset(("url", "ip", "port") if _SAID["distrust"].search(text) else ())
     is_of_code = bool(files[0]) and not is_absent and _UNITS["absence"].search(text) is None
-    return _About(names_vary, is_absent, is_one_name, passing, is_of_code, files)
+    return _About(names_vary, is_absent, is_one_name, is_of_code, files)
 
 
 class _Token(NamedTuple):
@@ -217,7 +215,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
         alone = one or other
         return about.names_vary or (alone is not None and alone.kind == "path" and _says_where(alone, about))
     is_code = one.before in _CODES
-    if one.kind == other.kind and one.kind in (_VARYING | about.passing) and not is_code:
+    if one.kind == other.kind and one.kind in _VARYING and not is_code:
         return True
     mine, theirs = one.bare, other.bare
     if not about.is_absent and _SAID["host"].fullmatch(mine) and _SAID["host"].fullmatch(theirs):
@@ -236,8 +234,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     if "word" in (one.kind, other.kind):
         return (about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))) or _is_typed(one, other)
     names_vary = about.names_vary or (about.is_of_code and all(map(_SAID["in code"].fullmatch, (mine, theirs))))
-    is_type = one.before in _BEFORE_TYPES and not _TYPES.isdisjoint((mine.lower(), theirs.lower()))
-    return (names_vary and not is_type) or _is_typed(one, other)
+    return names_vary or _is_typed(one, other)
 
 
 def _is_typed(one: _Token, other: _Token) -> bool:
@@ -247,7 +244,6 @@ def _is_typed(one: _Token, other: _Token) -> bool:
 
 _TYPED = listed("typed")
 _TYPES = listed("builtin types")
-_BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
 
 
 def _says_where(path: _Token, about: _About) -> bool:
