@@ -101,6 +101,8 @@ def _say_where(asked: Signature, known: Signature, apart: tuple[Difference, ...]
 def _stem(signature: Signature, said: "tuple[_Token, ...]") -> str:
     """What the file is called that an error is in, by its place or by a line's in the message."""
     placed = next((one.text for one in said if one.kind == "path" and one.is_place), "")
+    if not (signature.file or placed) and (found := _SAID["placed"].search(signature.text)):
+        placed = found[0]
     return (signature.file or last_part(placed)).partition(".")[0].lower()
 
 

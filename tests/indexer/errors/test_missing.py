@@ -40,6 +40,7 @@ MESSAGES = {
     'syntax error: unexpected "done" (expecting "fi")': "done",
     "Error: Unable to access jarfile shop.jar": "shop.jar",
     "can't find package jsonx": "jsonx",
+    "no valid overloads in file shop.dl at line 3": "",
     "no such target '@@test+//:a': target 'a' not declared": "@@test+//:a",
     "tar: dist.tar: Cannot open: No such file or directory": "dist.tar",
     "No such file or directory @ rb_sysopen - settings.yml": "settings.yml",

@@ -38,6 +38,8 @@ def signed(text: str) -> Signature:
         ("Error: run 20260302_101407_00012_a7f3k failed", "Error: run 20260421_070333_00044_x8r2d failed"),
         ("x.cs(1,2): error CS0029: no [/srv/a/x.csproj]", "x.cs(3,4): error CS0029: no [/srv/b/y.csproj]"),
         ("E: no rule to make 'main.c', needed by 'a.o'", "E: no rule to make 'main.c', needed by 'b.o'"),
+        ("error: no way to S::Shop\n  --> shop.mv:1:2\n", "error: no way to S::Cart\n  --> cart.mv:3:4\n"),
+        ("Error: no overloads in file shop.dl at line 3", "Error: no overloads in file cart.dl at line 7"),
         ("Error: not so at shop.example.org:443, client 7", "Error: not so at wallet.example.org:8443, client 8"),
         ("E: there is no POM in this directory (/srv/a/shop)", "E: there is no POM in this directory (/home/b/wallet)"),
         ("Error: writing to a.x: the vault is sealed", "Error: writing to b.y: the vault is sealed"),
