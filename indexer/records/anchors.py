@@ -186,7 +186,7 @@ def drifted_findings(store: Store, only: int | None = None) -> dict[DriftedFindi
     rows = list(store.primary.execute(query, (only or 0, is_worktree)))
     anchors = anchors_of(store.primary, [id_ for id_, *_ in rows])
     named: dict[int, list[Anchor]] = {}
-    for anchor in look_again(store, anchors, float("inf")) if is_worktree else anchors:
+    for anchor in look_again(store, anchors, is_bounded=False) if is_worktree else anchors:
         named.setdefault(anchor.document_id, []).append(anchor)
     clean = cleaner_of(store, [ruleset for *_, ruleset in rows])
     found: dict[DriftedFinding, list[Anchor]] = {}
@@ -198,7 +198,7 @@ def drifted_findings(store: Store, only: int | None = None) -> dict[DriftedFindi
     return found
 
 
-def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_MS) -> list[Anchor]:
+def look_again(store: Store, anchors: list[Anchor], *, is_bounded: bool = True) -> list[Anchor]:
     """Anchors as they are at this moment in the checkout that asks: whether their files are there, and in as many of
     the changed ones as the time allows; other files are not searched.
 
@@ -212,7 +212,7 @@ def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_M
             seen.append(one if one.state == GONE else one._replace(state=LOST))
         elif time.thread_time() < until:
             seen.append(_as_seen(one, tree))
-            until = min(until, time.thread_time() + milliseconds / 1000)
+            until = min(until, time.thread_time() + LOOK_MS / 1000) if is_bounded else until
         else:
             seen.append(one)
     return seen

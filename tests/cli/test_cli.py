@@ -362,7 +362,9 @@ def test_what_is_found_is_dated_and_a_dry_run_dates_nothing(own_shop: Path, caps
 def test_rebuild_and_status_agree(
     own_shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(out_of_date, "time", SimpleNamespace(monotonic=always(0.0)))  # it looks at all, however long
+    monkeypatch.setattr(
+        out_of_date, "time", SimpleNamespace(monotonic=always(0.0), thread_time=always(0.0))
+    )  # it looks at all, however long
     os.unlink(own_shop / ".ctxrank" / "index.db")
     assert run(["rebuild"]) == 0
     assert run(["status"]) == 0

@@ -678,7 +678,7 @@ def test_the_command_reports_lines_and_refuses_what_is_no_file(
     assert "skipped reasoning line 2: its session 'X' is not there" in err
     assert "no end line" in err
     assert run(["import", "jsonl", str(tmp_path / "none"), "--db", store.location.primary]) == 2
-    assert run(["import", "jsonl", str(tmp_path), "--db", store.location.primary]) == 6
+    assert run(["import", "jsonl", str(tmp_path), "--db", store.location.primary]) == 2
     assert "Traceback" not in capsys.readouterr().err
 
 
