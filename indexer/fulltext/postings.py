@@ -21,10 +21,12 @@ import apsw
 from ctxrank.indexer.engine import FieldWeights, ListedWord
 from ctxrank.indexer.fulltext.impact_bounds import LEVELS, NONE, PATH_STEPS, SHORTEST, TEXT_STEPS, WEIGHTS
 from ctxrank.indexer.fulltext.varint import varint
-from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, cast
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 from ctxrank.indexer.store.facets import id_list
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from ctxrank.indexer.fulltext import pure_postings as loops
 else:
     try:
@@ -73,7 +75,7 @@ class BoundArrays:
 
 def _packed(form: str, numbers: Sequence[float]) -> bytes:
     """An array of these numbers; the modules `array` and `struct` take as long to load as a search takes for a word."""
-    packed: Any = memoryview(bytearray(8 * len(numbers))).cast(cast("Any", form))
+    packed = memoryview(bytearray(8 * len(numbers))).cast(cast("Literal['d']", form))
     for place, number in enumerate(numbers):
         packed[place] = number
     return bytes(packed)

@@ -378,7 +378,7 @@ def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:
     if [at for _, at in by_second] == [*pairs]:
         return [*pairs.items()]
     blocks = SequenceMatcher(None, [*pairs], [at for _, at in by_second], False).get_matching_blocks()
-    return [by_second[place][::-1] for _, start, size in blocks for place in range(start, start + size)]
+    return [(at, now) for _, start, size in blocks for now, at in by_second[start : start + size]]
 
 
 def _between(stayed: Mapping[int, int], places: list[int], at: int, size_now: int) -> range:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from builders import always
 
 from ctxrank.indexer import systems
 from ctxrank.indexer.store.connection import open_database
@@ -31,10 +32,10 @@ def test_the_file_system_of_a_folder_is_that_of_the_nearest_mount(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_macos: bool, mounts: str, expected: tuple[str, ...]
 ) -> None:
     (tmp_path / "my disk").mkdir()
-    monkeypatch.setattr(systems, "_mounts", lambda _: mounts.format(home=tmp_path))
+    monkeypatch.setattr(systems, "_mounts", always(mounts.format(home=tmp_path)))
     folders = (str(tmp_path), str(tmp_path / "my disk"), "/")
     assert tuple(file_system_of(folder, is_macos=is_macos) for folder in folders) == expected
-    monkeypatch.setattr(systems, "_mounts", lambda _: "nothing that one can read\n")
+    monkeypatch.setattr(systems, "_mounts", always("nothing that one can read\n"))
     assert file_system_of("/", is_macos=is_macos) == ""
 
 
@@ -42,7 +43,7 @@ def test_a_mount_may_have_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("größe", "\udcff", "a\u2028b", "a\xa0b\tc")
     lines = [f"{number} 1 0:4 / /{name} rw - nfs{number} server:/ rw" for number, name in enumerate(names)]
     mounts = "9 0 8:1 / / rw - ext4 /dev/sda rw\n" + "\n".join(lines).replace("\t", "\\011")
-    monkeypatch.setattr(systems, "_mounts", lambda _: mounts)
+    monkeypatch.setattr(systems, "_mounts", always(mounts))
     found = [file_system_of(f"/{name}/x", is_macos=False) for name in names]
     assert found == ["nfs0", "nfs1", "nfs2", "nfs3"]
 
