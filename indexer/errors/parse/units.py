@@ -16,6 +16,7 @@ from ctxrank.indexer.errors.parse.frames import (
     NAMELESS,
     Frame,
     called_above,
+    file_of,
     frame_at,
     frame_of,
     last_part,
@@ -74,7 +75,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     lines = looked_at(text).rstrip("\n").split("\n")
     units = _without_summaries(_placed(_units(lines), lines), lines)
     # Warnings explain nothing of what is worse.
-    units = [unit for unit in units if unit.rank < WARNING] or units or _fallback(lines)
+    units = _in_step([unit for unit in units if unit.rank < WARNING] or units) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
     distinct: dict[tuple[str, str, tuple[str, ...]], ErrorUnit] = {}
@@ -137,6 +138,15 @@ def looked_at(text: str) -> str:
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
     return "\n".join(unwrapped(clean(text).split("\n")))
+
+
+def _in_step(units: list[ErrorUnit]) -> list[ErrorUnit]:
+    """Without what a parser expected later in a file where it had lost its step: the first message is the cause."""
+    first: dict[str, ErrorUnit] = {}
+    files = (
+        file_of(unit.place) * (unit.family == "compiler" and unit.message.startswith("expected ")) for unit in units
+    )
+    return [unit for unit, file in zip(units, files, strict=True) if not file or first.setdefault(file, unit) is unit]
 
 
 def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
