@@ -7,6 +7,7 @@ nothing else; talk goes to stderr.
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from ctxrank.indexer.exceptions import CtxrankError, UsageError, brief
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
@@ -130,12 +131,13 @@ def list_reply(
     """
     total: int = getattr(page, "total", len(page))
     cut = f"{len(page)} of {total}; -n shows more at once."
+    said = (shown(call, row) for row in page)
     return Reply(
         lambda: {
             "total": total, "has_more": total > len(page), **more,
             key: list(page) if record is None else list(map(record, page)),
         },
-        (line for row in page for said in (shown(call, row),) for line in ([said] if isinstance(said, str) else said)),
+        chain.from_iterable([lines] if isinstance(lines, str) else lines for lines in said),
         outcome="matched" if page else "no_match",
         exit_code=0 if page else 1,
         text_notes=(cut,) if total > len(page) else () if page or not nothing else (nothing,),

@@ -52,12 +52,11 @@ def compose(
         omitted = left_out(items, purchase, budget)
         parts = (text,) if text else ()
         return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
-    shown_candidates = candidates
     if has_tail:
-        shown_candidates, bought = with_cut_passage(candidates, purchase, budget.limit, price, plan)
+        candidates, bought = with_cut_passage(candidates, purchase, budget.limit, price, plan)
     else:
         bought = purchase = spend(order, head, first)
-    shown = _Shown(shown_candidates, bought)
+    shown = _Shown(candidates, bought)
     # Where no package fits, a line that says so is the last thing that the budget is spent on.
     is_without = empty.available and not shown.records["packages"] and not block.is_only_low(empty, level)
     note = price.of(block.NOTHING_FITS) if is_without else 0

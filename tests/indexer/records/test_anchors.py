@@ -549,12 +549,17 @@ def test_what_was_moved_a_moment_ago_is_not_called_gone(store: Store, tmp_path: 
     assert "src/config.py `load` has changed since: 1 of 4 lines" in block(store).text
 
 
+def _linked_worktree(folder: Path) -> Path:
+    git(folder, "init", "-q")
+    (folder / ".gitignore").write_text(".ctxrank\n")
+    commit_all(folder, "first")
+    other = folder.parent / f"{folder.name}-other"
+    git(folder, "worktree", "add", "-q", str(other))
+    return other
+
+
 def test_each_checkout_is_told_of_its_own_files(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".gitignore").write_text(".ctxrank\n")
-    commit_all(tmp_path, "first")
-    other = tmp_path.parent / f"{tmp_path.name}-other"
-    git(tmp_path, "worktree", "add", "-q", str(other))
+    other = _linked_worktree(tmp_path)
     save(store, "`load` in src/config.py is slow")
     index(store)
     with open_store(start=str(other)) as there:
@@ -584,11 +589,7 @@ def test_it_is_known_what_a_file_was_that_belongs_to_a_package(store: Store, tmp
 
 
 def test_a_run_of_a_worktree_knows_what_the_projects_files_were(store: Store, tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".gitignore").write_text(".ctxrank\n")
-    commit_all(tmp_path, "first")
-    other = tmp_path.parent / f"{tmp_path.name}-other"
-    git(tmp_path, "worktree", "add", "-q", str(other))
+    other = _linked_worktree(tmp_path)
     index(store)
     save(store, "`load` in src/config.py is slow")
     (tmp_path / "src" / "config.py").write_text(CONFIG.replace("def load(path)", "def read(path)"))
@@ -770,11 +771,7 @@ def test_git_is_started_once_for_what_all_files_were(
 def test_a_linked_worktree_is_told_what_has_drifted_in_it(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".gitignore").write_text(".ctxrank\n")
-    commit_all(tmp_path, "first")
-    other = tmp_path.parent / f"{tmp_path.name}-other"
-    git(tmp_path, "worktree", "add", "-q", str(other))
+    other = _linked_worktree(tmp_path)
     save(store, "`load` in src/config.py")
     save(store, "`test` in Makefile", "Testing is slow.")
     index(store)
