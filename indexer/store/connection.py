@@ -122,6 +122,7 @@ def keep_temporary_files_beside(connection: apsw.Connection, path: str) -> None:
 def vacuum(connection: apsw.Connection, path: str) -> bool:
     """Rewrite a file without what was deleted, then cut its log; a reader in the way shows in the answer."""
     with sqlite_errors(path):
+        connection.pragma("temp_store", 1)  # the copy is as large as the file
         connection.execute("VACUUM main")
         row = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
     return row is not None and row[0] == 0

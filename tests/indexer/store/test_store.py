@@ -16,6 +16,7 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, 
 from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import list_packages
 from ctxrank.indexer.store.connection import SCHEMA_VERSION
+from ctxrank.indexer.store.documents import Document, put
 from ctxrank.indexer.store.store import Store
 
 
@@ -42,6 +43,18 @@ def test_everything_in_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -
             assert {permissions(path) for path in folder.iterdir()} == {0o600}
     finally:
         os.umask(before)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="only Linux lists the files that are open")
+def test_what_a_statement_may_have_to_take_back_is_in_no_file(store: Store) -> None:
+    with store.write() as change:
+        for number in range(300):
+            put(change, Document("reasoning", number + 1, "one of many", "many words " * 90, 1, 1))
+    with store.write() as change:
+        change.connection.execute("UPDATE documents SET created_at = 2")
+        listed = list(Path("/proc/self/fd").iterdir())
+        files = [os.readlink(path) for path in listed if path.is_symlink()]
+        assert [file for file in files if file.startswith(store.location.folder) and "(deleted)" in file] == []
 
 
 def test_git_sees_nothing_of_a_store_but_its_configuration(store: Store) -> None:
