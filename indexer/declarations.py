@@ -52,6 +52,7 @@ class Column(NamedTuple):
     is_ours: bool = False  # made by this program, or from other columns: no redaction rule is asked
     is_absolute: bool = False  # a path that starts at no root
     replacement: str = ""  # of JSON that a repair finds broken: the SQL of what takes its place
+    holds: str = ""  # of JSON: what types, as SQLite calls them, are inside it; '' for any
     source: str = ""  # table.column of an exported value that is stored elsewhere
     refers_to: str = ""  # the table, of a reference
     is_owner: bool = False  # of a reference: the row is deleted together with what it refers to
@@ -69,15 +70,15 @@ class Column(NamedTuple):
         return self.key or self.name
 
     @property
-    def json_type(self) -> str:
-        """What SQLite calls the JSON that it holds, which is what a repair writes: '' for any."""
-        return {"'[": "array", "'{": "object"}.get(self.replacement[:2], "")
-
-    @property
     def is_broken(self) -> str:
-        """SQL: whether a value is no JSON, or JSON of another type than the column's."""
-        other_type = f"json_type({self.name}) <> '{self.json_type}'" if self.json_type else "0"
-        return f"CASE json_valid({self.name}) WHEN 0 THEN 1 WHEN 1 THEN {other_type} END"
+        """SQL: whether a value is no JSON, lacks what the replacement has, or holds another type."""
+        type_ = f"json_type({self.name}, wanted.fullkey)"
+        other = f"SELECT 1 FROM json_tree({self.replacement}) AS wanted WHERE {type_} IS NOT wanted.type"
+        if self.holds:
+            inside = f"SELECT 1 FROM json_tree({self.name}) WHERE key IS NOT NULL"
+            other += f" UNION ALL {inside} AND instr('{self.holds}', type) = 0"
+        differs = f"EXISTS ({other})" if self.replacement[0] == "'" else "0"
+        return f"CASE json_valid({self.name}) WHEN 0 THEN 1 WHEN 1 THEN {differs} END"
 
     @property
     def is_redacted(self) -> bool:
@@ -182,7 +183,6 @@ class Kind(NamedTuple):
 
 
 _LISTS = frozenset(("words", "identity", "unique", "revised", "blocked", "counts", "texts", "left_out"))
-_NUMBERS = frozenset(("least", "none"))
 
 
 def declared(
@@ -230,10 +230,8 @@ def _facts(cells: Iterable[str]) -> dict[str, Any]:
             facts[name] = said != "no"
         elif name in _LISTS:
             facts[name] = tuple(said.split(" "))
-        elif name in _NUMBERS:
-            facts[name] = int(said)
         elif name == "natural_keys":
             facts[name] = tuple(tuple(pair.split("=")) for pair in said.split(" "))
         else:
-            facts[name] = said
+            facts[name] = int(said) if said.isdecimal() else said
     return facts

@@ -26,6 +26,7 @@ from ctxrank.indexer.catalogue import (
     tables_of,
 )
 from ctxrank.indexer.declarations import LostRecord
+from ctxrank.indexer.errors.lookup import put_signature
 from ctxrank.indexer.owners import owners
 from ctxrank.indexer.record_table import document_of
 from ctxrank.indexer.store import documents, rows
@@ -84,7 +85,7 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> tuple[Counter
             dropped["documents"] += documents.remove_owned(change, document_id) + 1
             documents.remove(change, document_id)
     _settle_references(primary, dropped)
-    _derive(primary, rebuilt)
+    _derive(change, rebuilt)
     return rebuilt, dropped
 
 
@@ -173,23 +174,23 @@ def _settle_references(primary: apsw.Connection, dropped: Counter[str]) -> None:
                 primary.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE {where}')
 
 
-def _derive(primary: apsw.Connection, rebuilt: Counter[str]) -> None:
+def _derive(change: Change, rebuilt: Counter[str]) -> None:
     """Make again what follows from the rest."""
+    primary = change.connection
     for column in ("agent", "type", "priority"):
-        primary.execute(
-            f"INSERT OR IGNORE INTO labels (text) SELECT DISTINCT {column} FROM documents WHERE {column} <> ''"
-        )
+        labels = f"SELECT DISTINCT {column} FROM documents WHERE {column} <> ''"
+        primary.execute(f"INSERT OR IGNORE INTO labels (text) {labels}")
     primary.execute("DELETE FROM error_terms")
-    primary.execute("UPDATE error_signatures SET normaliser_version = 0 WHERE features = '{}' OR terms = '[]'")
+    # What was repaired: the next call that matches signs it again.
+    repaired = "json_extract(features, '$.message') = '' OR terms = '[]'"
+    primary.execute(f"UPDATE error_signatures SET normaliser_version = 0 WHERE {repaired}")
     primary.execute(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id)"
         " SELECT t.value, s.pattern_id FROM error_signatures AS s, json_each(s.terms) AS t"
-        " WHERE typeof(t.value) = 'integer'"
     )
-    unsigned = "FROM error_patterns WHERE id NOT IN (SELECT pattern_id FROM error_signatures)"
-    primary.execute(  # normaliser 0 is older than any: the next call that matches signs these
-        "INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, headline, features,"
-        f" terms, error_text) SELECT id, 0, '', '', 'text', '', '{{}}', '[]', error_type || ': ' || message {unsigned}"
-    )
-    rebuilt["error_signatures"] += primary.changes()
+    unsigned = "WHERE id NOT IN (SELECT pattern_id FROM error_signatures)"
+    query = f"SELECT id, project, error_type || ': ' || message FROM error_patterns {unsigned}"
+    for pattern in list(primary.execute(query)):
+        put_signature(change, *pattern)
+        rebuilt["error_signatures"] += 1
     forget_memories(primary)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import apsw
 import pytest
 from builders import make_store
 from tables import each_row
@@ -92,10 +93,30 @@ def test_what_a_column_says_of_itself() -> None:
     assert redacted == [True] * 3 and not Column("a", Meaning.NAME).is_redacted
     assert not Column("a", Meaning.TEXT, is_ours=True).is_redacted
     assert not Column("a", Meaning.TEXT, source="t.c").is_redacted
-    replacements = ("'[]'", "'{}'", "json_quote(a)", "NULL")
-    types = [Column("a", Meaning.JSON, replacement=empty).json_type for empty in replacements]
-    assert types == ["array", "object", "", ""]
     assert (Column("a", Meaning.TEXT, key="b").exported_as, Column("a", Meaning.TEXT).exported_as) == ("b", "a")
+
+
+@each_row(
+    "replacement, holds, sound, broken",
+    [
+        ("'[]'", "", ("[]", '[1, ["a"]]'), ("{}", "1", "[", "null")),
+        ("'[]'", "integer", ("[]", "[1, 2]"), ("[[1]]", '["1"]', "[1, null]", "{}")),
+        ("'{}'", "", ("{}", '{"a": 1}'), ("[]", '"a"')),
+        ("""'{"a": "", "b": []}'""", "text array", ('{"a": "x", "b": [], "c": "y"}',), ("{}", '{"a": "", "b": ""}')),
+        ("""'{"a": ""}'""", "text array", ('{"a": "", "b": ["c"]}',), ('{"a": "", "b": [1]}', '{"a": "", "b": 1}')),
+        ("""'["", []]'""", "", ('["", [], 1]',), ('["", ""]', '[""]', "[]")),
+        ("json_quote(a)", "", ("1", "{}", "[]", "null"), ("{", "a")),
+        ("NULL", "", ("1", "{}"), ("{",)),
+    ],
+)
+def test_json_is_broken_where_it_is_not_what_the_column_says(
+    replacement: str, holds: str, sound: tuple[str, ...], broken: tuple[str, ...]
+) -> None:
+    is_broken = Column("a", Meaning.JSON, replacement=replacement, holds=holds).is_broken
+    query = f"SELECT {is_broken} FROM (SELECT ? AS a)"
+    found = {text: next(apsw.Connection("").execute(query, (text,)))[0] for text in (*sound, *broken)}
+    assert found == dict.fromkeys(sound, 0) | dict.fromkeys(broken, 1)
+    assert next(apsw.Connection("").execute(query, (None,))) == (None,)
 
 
 def test_a_table_is_declared_in_rows() -> None:

@@ -279,5 +279,5 @@ def _reader(column: Column, *, is_required: bool) -> Callable[[Fields], Value]:
     if column.meaning is Meaning.NUMBER:
         return lambda fields: fields.number(key, least=column.least)
     named = Fields.name if column.may_be_blank or not is_required else Fields.word
-    read = Fields.json_list if column.json_type == "array" else _READERS.get(column.meaning, named)
+    read = Fields.json_list if column.replacement == "'[]'" else _READERS.get(column.meaning, named)
     return lambda fields: read(fields, key)

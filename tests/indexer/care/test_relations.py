@@ -13,6 +13,7 @@ from ctxrank.indexer.care.primary_checks import examine_texts
 from ctxrank.indexer.care.relations import Known, repair_relations
 from ctxrank.indexer.catalogue import tables_of
 from ctxrank.indexer.errors.failures import see, sighting_of
+from ctxrank.indexer.errors.signature import NORMALISER_VERSION
 from ctxrank.indexer.store.store import Store
 
 Rows = Sequence[tuple[object, ...]]
@@ -164,10 +165,13 @@ def test_what_has_to_be_json_is_json_again_in_every_table(store: Store) -> None:
     assert examine_texts(store.primary).result is Result.OK
 
 
-def test_an_error_without_a_signature_gets_one_that_the_next_match_signs(store: Store) -> None:
+def test_an_error_without_a_signature_is_signed(store: Store) -> None:
     before = rows_of(store, "SELECT term, pattern_id FROM error_terms ORDER BY term")
     assert repaired(store, "DELETE FROM error_terms")[0] == Counter()
     assert rows_of(store, "SELECT term, pattern_id FROM error_terms ORDER BY term") == before
     rebuilt, dropped, broken = repaired(store, "DELETE FROM error_signatures")
     assert (rebuilt, dropped, broken) == (Counter(error_signatures=1), Counter(), [])
-    assert rows_of(store, "SELECT normaliser_version, error_text FROM error_signatures") == [(0, "E: KeyError: 'a'")]
+    signed = rows_of(store, "SELECT normaliser_version, error_text FROM error_signatures")
+    assert signed == [(NORMALISER_VERSION, "E: KeyError: 'a'")]
+    assert repaired(store, "UPDATE error_signatures SET features = '{}'")[0] == Counter(error_signatures=1)
+    assert rows_of(store, "SELECT normaliser_version, features ->> 'message' FROM error_signatures") == [(0, "")]

@@ -80,22 +80,46 @@ def test_a_text_that_is_no_utf_8_is_found_by_doctor_and_stops_no_index_for_good(
         assert search_ids(store, "chamois") != [] and has_no_ghosts(store)
 
 
-_TYPED = [(table.name, one.name, one.json_type) for table in tables() for one in table.stored if one.json_type]
+_OF_ANOTHER_TYPE = ("3", "null", '"a"')
+_WRONG = {"'[": (*_OF_ANOTHER_TYPE, "{}"), "'{": (*_OF_ANOTHER_TYPE, "[]")}
+# What is inside is of a type, too, where the catalogue says so.
+_WRONG_INSIDE = {
+    "context_references": ("[[3]]", "[null]", "[true]", "[1.5]", '["3"]'),
+    "terms": ("[[3]]", '["a"]'),
+    "features": ("{}", '{"type": "KeyError"}', '{"codes": 3}'),
+    "git_state": ("[]", '["", []]', '["", [3], []]', '["", [], [], null]'),
+}
+_TYPED = [
+    (table.name, one.name, one.replacement)
+    for table in tables()
+    for one in table.stored
+    if one.replacement[:2] in _WRONG
+]
 
 
-@each_row("table, column, type", _TYPED)
+@each_row("table, column, replacement", _TYPED)
 def test_json_of_another_type_than_its_columns_is_damage_that_a_repair_ends(
-    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], table: str, column: str, type: str
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    table: str,
+    column: str,
+    replacement: str,
 ) -> None:
     with make_store(tmp_path_factory.mktemp("typed")) as store:
         fill(store)
         with store.write() as change:
             remember(change, FailedCommand("k", "make", ".", "KeyError: 'port'", TreeState(), 1))
-        for value in ("3", "null", '"a"', {"array": "{}", "object": "[]"}[type]):
+        (type,) = next(store.primary.execute(f"SELECT json_type({replacement})"))
+        good = list(store.primary.execute(f"SELECT rowid, {column} FROM {table}"))
+        for value in (*_WRONG[replacement[:2]], *_WRONG_INSIDE.get(column, ())):
             store.primary.execute(f"UPDATE {table} SET {column} = ?", (value,))
             assert store.primary.changes()
             told = explained(TypeError("odd"), store.location.primary).message
-            assert told.startswith("The store is damaged (texts are") and f"{table}.{column}" in told
+            assert told.startswith("The store is damaged (texts are") and f"{table}.{column}" in told, value
+        for number, value in good:
+            store.primary.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, number))
+        assert explained(TypeError("odd"), store.location.primary).message.startswith("Internal error")
+        store.primary.execute(f"UPDATE {table} SET {column} = ?", (_WRONG_INSIDE.get(column, "3")[0],))
         location = closed(store)
     assert run(["--db", location.primary, "doctor", "--repair", "apply"]) == 0
     with open_store(location.primary) as store:
