@@ -266,18 +266,18 @@ class Exchange:
             raise UsageError("its 'of' is not the uuid of a store")
         origin, table = Origin(of, origin_code(connection, of)), KINDS[kind].table.name
         key, row_id, gone = str(number), origin.local(number), BY_ORDER if is_order else 3
-        if kind not in COUNTED:
+        identity = None  # what it is counted by
+        if kind in COUNTED:
+            numbered = read_entry(connection, source_of(of), f"{kind} number", number)
+            row_id = (numbered.target_id if numbered is not None else 0) or row_id
+            names = ", ".join(KINDS[kind].identity)
+            identity = connection.execute(f"SELECT {names} FROM {table} WHERE id = ?", (row_id,)).fetchone()
+        if identity is None:
             known = read_entry(connection, source_of(of), kind, key)
             seq = GONE if is_order else seq
             if (known is None or known.seq < seq) and (origin.code or is_order):  # else our own log knows better
                 here = read_value(connection, f"SELECT id FROM {table} WHERE id = ?", (row_id,), int)
                 return _Removal(of, kind, key, here or 0, seq, gone)
-            return None
-        numbered = read_entry(connection, source_of(of), f"{kind} number", number)
-        row_id = (numbered.target_id if numbered is not None else 0) or row_id
-        names = ", ".join(KINDS[kind].identity)
-        identity = connection.execute(f"SELECT {names} FROM {table} WHERE id = ?", (row_id,)).fetchone()
-        if identity is None:
             return None
         key = row_key(*identity)
         if not is_order:

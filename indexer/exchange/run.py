@@ -161,11 +161,12 @@ class ImportRun:
 
     def identify(self, kind: str, values: Mapping[str, object]) -> LineIdentity:
         """What a line is known by. Raises UsageError."""
-        number, of = number_of(values), values.get("of")
+        number, seq, of = number_of(values), seq_of(values), values.get("of")
         key = str(number) if of is None else f"{number}@{of}"
         if kind in COUNTED:
-            key = row_key(*map(values.get, KINDS[kind].identity))
-        return LineIdentity(key, str(seq_of(values)), number)
+            gone = read_entry(self.store.primary, self.source, kind, key)  # removed before it came
+            key = key if gone is not None and gone.seq >= seq else row_key(*map(values.get, KINDS[kind].identity))
+        return LineIdentity(key, str(seq), number)
 
     def entry(self, kind: str, key: str) -> Entry | None:
         """What is known of a row, asked one by one: another import may have entered some a moment ago.

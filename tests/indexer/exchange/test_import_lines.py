@@ -158,6 +158,30 @@ def test_a_line_that_removes_nothing_known_is_named_with_what_is_wrong(
     assert (skipped.kind, skipped.reason[: len(said)]) == (kind, said)
 
 
+@each_row(
+    "kind, made",
+    [
+        ("package", {**PACKAGE, "group": None, "scope": "global"}),
+        ("reasoning", THOUGHT),
+        ("error", {"project": "p", "pattern_hash": "h", "error_type": "E", "message": "m", "solution": "s"}),
+        ("strategy", {"project": "p", "name": "n", "topic": "general", "insight": "Test."}),
+    ],
+)
+def test_what_was_removed_before_it_came_does_not_come(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, made: dict[str, object]
+) -> None:
+    line = {**made, "record": kind, "id": 7, "last_seen": ISO, "created_at": ISO}
+    removed = {"record": "removed", "kind": kind, "id": 7, "seq": 9}
+    with make_store(tmp_path_factory.mktemp("late")) as store:
+        import_of(store, SESSION, removed)
+        relayed = {**line, "origin": ANOTHER, "seq": 8}
+        for report in (import_of(store, {**line, "seq": 8}), bring(store, export_of(relayed, store=THIRD))):
+            assert report.counts[kind] == (0, 0, 1) and not report.skipped
+        assert store.primary.execute("SELECT count(*) FROM documents").get == 0
+        assert kind in changed(import_of(store, removed, {**line, "seq": 10}))  # it was made again since
+        assert store.primary.execute("SELECT count(*) FROM documents").get == 1
+
+
 def test_a_session_has_its_name_where_it_was_made(store: Store) -> None:
     for name, project in (("S", "shop"), ("S@bank", "bank"), ("T@bank", "bank"), ("S@shop", "shop")):
         with store.write() as change:
