@@ -4,7 +4,6 @@ Claude Code says that a tool failed by the event's name, Codex in the file that 
 calls succeed, so the first question is one row of the store, and no more is loaded for the answer "never failed".
 """
 
-import os
 from collections.abc import Mapping
 
 from ctxrank.cli.agents.event import CODEX, Event, line_of, text_of, texts_of
@@ -12,12 +11,12 @@ from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.call import Call
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.errors.command_keys import command_key
 from ctxrank.indexer.light_typing import TYPE_CHECKING, object_of
 from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.freshness import GONE
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import error_title, one_line
 
 if TYPE_CHECKING:
@@ -126,13 +125,8 @@ def without_exit_code(text: str) -> str:
     return rest if first.lower().startswith(_EXIT_CODE) else text
 
 
-def _key(call: HookCall, command: str) -> str:
-    """What a command is known by: its text, its folder and the store's project."""
-    return digest_of("\x1f".join((command, _folder(call), call.project)), 16)
-
-
-def _folder(call: HookCall) -> str:
-    return os.path.relpath(os.path.realpath(call.event.cwd), os.path.realpath(call.store.location.root))
+def _key(call: HookCall, command: str) -> tuple[str, str]:
+    return command_key(command, call.event.cwd, call.store.location.root, call.project)
 
 
 def _run(call: HookCall, command: str) -> "CommandRun":
@@ -144,14 +138,14 @@ def _run(call: HookCall, command: str) -> "CommandRun":
     took = call.event.fields.get("duration_ms")
     took_ms = took if isinstance(took, int | float) and not isinstance(took, bool) and 0 <= took < 1e9 else 0
     started_at, mode = ended_at - int(took_ms * 1000), call.config.redaction_mode
-    key, folder, kept = _key(call, command), _folder(call), shown_command(command, mode)
+    (key, folder), kept = _key(call, command), shown_command(command, mode)
     return CommandRun(key, kept, folder, call.project, session, call.group, started_at, ended_at, mode)
 
 
 def _learn_from_success(call: HookCall, command: str) -> None:
     query = "SELECT command_key, command FROM failed_commands WHERE command_key = ? OR (folder = ? AND failed_at >= ?)"
-    key, since = _key(call, command), now_us() - _MOST_US
-    waiting = read_map(call.store.primary, query, (key, _folder(call), since), str, str)
+    key, folder = _key(call, command)
+    waiting = read_map(call.store.primary, query, (key, folder, now_us() - _MOST_US), str, str)
     if key in waiting:
         from ctxrank.cli.actions.errors.run import learn_from_success  # noqa: PLC0415  only after a failure
 

@@ -9,12 +9,12 @@ from ctxrank.cli.actions.errors.lookup import record_sighting
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import failed_commands
+from ctxrank.indexer.errors.command_keys import command_key
 from ctxrank.indexer.errors.failed_commands import FailedCommand, TreeState, shown_command
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import FailurePlace, resolve
 from ctxrank.indexer.errors.lookup import sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
-from ctxrank.indexer.errors.signature import fingerprint
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.conversations import note_changed
@@ -76,11 +76,9 @@ def _learn(call: Call, store: Store, command: tuple[str, ...], finished: "Finish
 
     mode = load_config(store).redaction_mode
     project = project_in_force(store.primary, about.pop("project"), about["session"])
-    folder = os.path.relpath(os.getcwd(), store.location.root)
-    key = fingerprint(*command, "\x1e", folder, project)
-    run = CommandRun(
-        key=key, command=shown_command(join(command), mode), folder=folder, project=project, mode=mode, **about
-    )
+    line = join(command)
+    key, folder = command_key(line, os.getcwd(), store.location.root, project)
+    run = CommandRun(key=key, command=shown_command(line, mode), folder=folder, project=project, mode=mode, **about)
     if not finished.code:
         learn_from_success(call, store, run)
         return

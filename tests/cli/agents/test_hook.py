@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -344,6 +345,36 @@ def test_a_later_success_is_the_sighting_of_a_fix(empty: Path) -> None:
     assert state == "sighted" and solution == "After this failure, `make test` succeeded once these changed: queue.c"
     said = Runner(empty, "later").fails("make test", "src/queue.c:3:1: error: expected ';' before 'return'")
     assert "unconfirmed" in said and "queue.c" in said
+
+
+@pytest.mark.parametrize("is_first_by_hook", [True, False])
+def test_a_failure_ends_where_its_command_succeeds_whoever_ran_it(
+    empty: Path, monkeypatch: pytest.MonkeyPatch, is_first_by_hook: bool
+) -> None:
+    monkeypatch.chdir(empty)
+    script = empty / "make it.sh"
+    runner, line = Runner(empty), 'sh "make it.sh"'
+    output = "src/queue.c:3:1: error: expected ';' before 'return'"
+
+    def by_itself(code: int) -> None:
+        script.write_text(f"echo {shlex.quote(output)}; exit {code}")
+        assert run(["-q", "error", "run", "--", "sh", "make it.sh"]) == code
+
+    if is_first_by_hook:
+        runner.fails(line, output)
+    else:
+        by_itself(3)
+    time.sleep(0.02)
+    (empty / "queue.c").write_text("fixed")
+    time.sleep(0.02)
+    if is_first_by_hook:
+        by_itself(0)
+    else:
+        runner.succeeds(line)
+    with open_project_store(str(empty)) as store:
+        ((solution,),) = store.primary.execute("SELECT solution FROM error_patterns")
+        assert store.primary.execute("SELECT count(*) FROM failed_commands").get == 0
+    assert solution.startswith("After this failure, `sh ") and "queue.c" in solution
 
 
 def test_the_command_that_ran_before_a_failure_ended_is_said_as_what_may_have_helped(empty: Path) -> None:
