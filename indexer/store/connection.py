@@ -45,8 +45,8 @@ _WAL_KEPT_BYTES = 16 * 1024 * 1024
 PAGE_BYTES = 8192
 KEEP_SETTING = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
 
-# The stores that this process has opened, by their paths: a foreign id asks them what its origin is called.
-opened_stores: dict[str, apsw.Connection] = {}
+# The paths of the stores that this process has opened, the last one last: a foreign id asks what its origin is called.
+opened_stores: dict[str, None] = {}
 
 
 def busy_timeout_ms() -> int:

@@ -12,14 +12,13 @@ Where two origins share their first 32 bits (`origins` in the schema), one has a
 as many digits as tell them apart.
 """
 
+import apsw
+
 from ctxrank.indexer.bounds import MAX_UNDECIDED
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import opened_stores, read_map, read_value, require_value
 from ctxrank.indexer.store.facets import KINDS
-
-if TYPE_CHECKING:
-    import apsw
 
 PACKAGE = "package"
 ORIGIN_DIGITS = 8
@@ -89,12 +88,12 @@ def digits_of(uuid: str) -> str:
     return uuid.replace("-", "").lower()
 
 
-def own_uuid(database: "apsw.Connection") -> str:
+def own_uuid(database: apsw.Connection) -> str:
     """The uuid of this store."""
     return require_value(database, "SELECT uuid FROM store WHERE id = 1", (), str)
 
 
-def origin_code(writer: "apsw.Connection", uuid: str, *, is_wanted: bool = False) -> int:
+def origin_code(writer: apsw.Connection, uuid: str, *, is_wanted: bool = False) -> int:
     """The code of an origin, which is entered where it is new; 0 for this store. `writer` has a transaction open.
 
     Raises UsageError for a new one that is not wanted while MAX_UNDECIDED others are not decided on.
@@ -121,7 +120,7 @@ def _natural_code(uuid: str) -> int:
     return int(digits_of(uuid)[:ORIGIN_DIGITS], 16)
 
 
-def origins_of(database: "apsw.Connection") -> dict[int, str]:
+def origins_of(database: apsw.Connection) -> dict[int, str]:
     """The uuids of all origins by code; 0 is this store."""
     return {0: own_uuid(database)} | read_map(database, "SELECT code, uuid FROM origins", (), int, str)
 
@@ -133,12 +132,12 @@ def origin_name(code: int) -> str:
     return _printed.get(code, f"{code:08x}")
 
 
-def is_accepted(database: "apsw.Connection", row_id: int) -> bool:
+def is_accepted(database: apsw.Connection, row_id: int) -> bool:
     """Whether a record may be said unasked: it is of this store or of an accepted one."""
     return row_id >= 0 or bool(read_value(database, f"SELECT {IS_ACCEPTED.format(':id')}", {"id": row_id}, int))
 
 
-def whose(database: "apsw.Connection", row_id: int) -> str:
+def whose(database: apsw.Connection, row_id: int) -> str:
     """Whose record it is: `of anna`, `not accepted`; '' where the id says it all, and for one of this store."""
     query = (
         "SELECT iif(state = 'accepted', iif(who = '', '', 'of ' || who), 'not accepted') FROM origins WHERE code = ?"
@@ -147,9 +146,11 @@ def whose(database: "apsw.Connection", row_id: int) -> str:
 
 
 def _read_names(code: int) -> None:
-    for path, primary in reversed(list(opened_stores.items())):
+    for path in reversed(list(opened_stores)):
         try:
+            primary = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)  # those of other threads are theirs
             origins = origins_of(primary)
+            primary.close()
         except Exception:
             del opened_stores[path]
             continue
@@ -184,7 +185,7 @@ def _read(text: str, bare: str) -> DocumentRef | None:
     return DocumentRef(kind or bare, int(number), origin.lower()) if is_kind and is_number and is_origin else None
 
 
-def local_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> DocumentRef:
+def local_ref(database: apsw.Connection, text: str, bare: str = PACKAGE) -> DocumentRef:
     """The id of a record by its row id here. Raises UsageError, and NotFoundError for an origin that is not known."""
     ref = parse_ref(text, bare)
     if not ref.origin:
@@ -206,7 +207,7 @@ def local_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> Do
     return DocumentRef(ref.kind, joined or foreign_id(code, ref.number))
 
 
-def without_origin(database: "apsw.Connection", text: str) -> str:
+def without_origin(database: apsw.Connection, text: str) -> str:
     """The same id by its row id here, which may be negative; a text that is no id, which may be a name, as it is.
 
     Raises NotFoundError for an origin that is not known.

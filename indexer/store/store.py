@@ -299,7 +299,7 @@ def open_at(
     except BaseException:
         primary.close()
         raise
-    opened_stores[location.primary] = primary
+    opened_stores[location.primary] = None
     # What a statement would have to take back stays in memory: in a file it took a twentieth of an index run.
     primary.pragma("temp_store", 2)
     return Store(location, primary, wait, consumer_of)

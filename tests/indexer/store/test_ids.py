@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from ctxrank.indexer.store.ids import (
     foreign_id,
     local_ref,
     origin_code,
+    origin_name,
     parse_ref,
     public_id,
     without_origin,
@@ -142,6 +144,20 @@ def test_an_origin_that_two_stores_begin_with_is_none(store: Store) -> None:
     second = local_ref(store.primary, "3@abcdef012")
     assert codes[1] == codes[0] + 1 and second.number < 0
     assert second != local_ref(store.primary, "3@abcdef011") != local_ref(store.primary, "4@abcdef011")
+
+
+def test_an_origin_is_called_the_same_in_any_thread_while_the_store_is_in_use(store: Store) -> None:
+    uuids = [f"abcdef01-{number}000-4000-8000-000000000000" for number in (1, 2)]
+    with store.write() as change:
+        codes = [origin_code(change.connection, uuid) for uuid in uuids]
+
+    def called() -> str:
+        with ThreadPoolExecutor(1) as other:
+            return other.submit(origin_name, codes[1]).result(30)
+
+    store.primary.create_scalar_function("called", called)
+    assert store.primary.execute("SELECT called()").get == "abcdef012"
+    assert origin_name(codes[0]) == "abcdef011"
 
 
 def _uuid_text(store: Store) -> str:
