@@ -97,6 +97,16 @@ _TYPED = [
 ]
 
 
+def test_a_signature_of_older_rules_that_lacks_what_newer_ones_have_is_no_damage(
+    shop: Location, ask: Callable[..., tuple[int, str]]
+) -> None:
+    ask("error", "save", "--type", "KeyError", "--message", "port", "--solution", "Set it.")
+    with open_store(shop.primary) as store:
+        older = "json_object('type', 'KeyError', 'codes', json('[]'), 'message', 'port')"
+        store.primary.execute(f"UPDATE error_signatures SET features = {older}, normaliser_version = 1")
+    assert ask("doctor")[0] == 0
+
+
 @each_row("table, column, replacement", _TYPED)
 def test_json_of_another_type_than_its_columns_is_damage_that_a_repair_ends(
     tmp_path_factory: pytest.TempPathFactory,

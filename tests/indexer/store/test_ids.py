@@ -151,7 +151,7 @@ def test_an_origin_is_called_the_same_in_any_thread_while_the_store_is_in_use(st
     with store.write() as change:
         codes = [origin_code(change.connection, uuid) for uuid in uuids]
 
-    def called() -> str:
+    def called(*_: object) -> str:
         with ThreadPoolExecutor(1) as other:
             return other.submit(origin_name, codes[1]).result(30)
 
