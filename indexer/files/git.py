@@ -219,8 +219,7 @@ class Git(NamedTuple):
         """
         asked = [name for name in names if "\n" not in name]
         _write(self.folder, "asked", "\n".join((*asked, "")))
-        given = os.path.join(self.folder, "asked")
-        lines = self.records("cat-file", "--batch", end=b"\n", given=given)
+        lines = self.records("cat-file", "--batch", end=b"\n", given=os.path.join(self.folder, "asked"))
         for name in asked:
             _, kind, size = (b"  " + next(lines)).rsplit(b" ", 2)
             if size.isdigit():  # else it says what is missing

@@ -255,5 +255,4 @@ def _write(store: Store, root: str, last: _LastPass, dates: list[tuple[_File, in
         if is_alone:  # what has a number since the last pass is what this one wrote
             last = last._replace(seq=store.last_seq())
     with store.write() as change:
-        noted = json.dumps({**_passes(store), root: last._asdict()}, sort_keys=True)
-        put_setting(change.connection, _KEY, noted)
+        put_setting(change.connection, _KEY, json.dumps({**_passes(store), root: last._asdict()}, sort_keys=True))

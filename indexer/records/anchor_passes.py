@@ -52,8 +52,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
 _ADD = f"""
     INSERT OR IGNORE INTO anchors ({", ".join(Anchor._fields[1:])})
-    SELECT {", ".join(f":{name}" for name in Anchor._fields[1:])}
-     WHERE EXISTS (SELECT 1 FROM documents WHERE id = :document_id)
+    SELECT {", ".join("?" * len(Anchor._fields[1:]))} WHERE EXISTS (SELECT 1 FROM documents WHERE id = ?1)
 """
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
@@ -78,7 +77,7 @@ def anchor_document(store: Store, ref: DocumentRef) -> None:
 def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
     """Make the anchors of findings: what they still name keeps its anchor, what they no longer name loses it."""
     dropped = {(one.document_id, one.kind, one.name): one for one in anchors_of(store.primary, ids)}
-    made: list[dict[str, Value]] = []
+    made: list[tuple[Value, ...]] = []
     commit, moment = commit_of(tree.folder), now_us()
     for id_ in ids:
         texts = read_map(store.primary, _TEXTS, (id_,), str, str)
@@ -87,15 +86,12 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
         for one, path, span in _resolved(store, tree, named, known)[:_MOST]:
             if one not in known and path not in texts.values() and (source := tree.source(path)) is not None:
                 was = (id_, one.kind, one.text, path, *span, str(source.fingerprint(span)), commit, moment)
-                row = (*was, SAME, path, *span, 0, "", None, moment, *tree.stamp(path))
-                made.append(dict(zip(Anchor._fields[1:], row, strict=True)))
+                made.append((*was, SAME, path, *span, 0, "", None, moment, *tree.stamp(path)))
     if dropped or made:
         with store.write() as change:
             gone = ", ".join(str(one.id) for one in dropped.values())
             change.connection.execute(f"DELETE FROM anchors WHERE id IN ({gone})")
-            for values in made:
-                if not change.blocklist.holds_path(str(values["path"])):
-                    change.connection.execute(_ADD, values)
+            change.connection.executemany(_ADD, (row for row in made if not change.blocklist.holds_path(str(row[3]))))
 
 
 def _resolved(
@@ -109,17 +105,15 @@ def _resolved(
     files = list(dict.fromkeys(filter(None, paths.values())))
     found: list[tuple[Mention, str, Span]] = []
     for one in named:
-        own = paths.get(one)
-        if one.kind == "command":
-            own = COMMAND_FILES.get(one.text.split(" ")[0], "package.json")
+        command = one.text.split(" ")[0]
+        own = COMMAND_FILES.get(command, "package.json") if one.kind == "command" else paths.get(one)
         if anchor := known.get(one):
             places = [(anchor.now_path, Span(anchor.now_start, anchor.now_end))]
         else:
             places = list(_places(tree, one, files if own is None else [own]))
         if one.kind == "name" and not places:
             definers = _definers(store, tree, one.wanted)
-            is_clear = len(definers) == 1 or SEPARATOR.search(one.wanted)
-            places = list(_places(tree, one, definers if is_clear else []))
+            places = list(_places(tree, one, definers if len(definers) == 1 or SEPARATOR.search(one.wanted) else []))
         if len(places) == 1:
             found.append((one, *places[0]))
             files.append(places[0][0])
@@ -137,9 +131,7 @@ def _resolved(
 
 def _path_of(store: Store, tree: Tree, named: str) -> str:
     """The file that a text names: below the root, or the only indexed one whose path ends so; '' for none."""
-    if os.path.isabs(named):
-        named = os.path.relpath(named, tree.folder)
-    path = os.path.normpath(named)
+    path = os.path.relpath(os.path.join(tree.folder, named), tree.folder)
     if path.startswith(("..", "/", ".git/", ".ctxrank/")):
         return ""
     if tree.stamp(path)[0] >= 0:
@@ -154,8 +146,7 @@ def _path_of(store: Store, tree: Tree, named: str) -> str:
 def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, Span]]:
     """Where a mention is in these files; of a definition, in the first of them that has one."""
     for path in dict.fromkeys(paths):
-        source = tree.source(path)
-        if source is None:
+        if (source := tree.source(path)) is None:
             continue
         if one.kind == "path":
             yield path, source.whole
@@ -231,8 +222,8 @@ class _Elsewhere:
         nearest = max(share, key=share.__getitem__, default=None)
         if not nearest or share[nearest] < least:
             return []
-        common, all_lines = len(said & nearest.known_words), len(nearest.known_words)
-        is_part = anchor.kind == "path" and nearest not in kin and common < _LEAST_OF_NEW * all_lines
+        common = len(said & nearest.known_words)
+        is_part = anchor.kind == "path" and nearest not in kin and common < _LEAST_OF_NEW * len(nearest.known_words)
         return [] if is_part or common < min(len(said), _LEAST_COMMON) else [nearest]
 
     def _new_of(self, language: str) -> dict[object, list[Source]]:
@@ -309,10 +300,9 @@ def follow_anchors(store: Store, stored: Mapping[str, StoredText | None], asked:
     for anchor in list(read_rows(store.primary, query, values, Anchor)):
         path = anchor.now_path
         if path in touched or anchor.state == GONE:
-            was, is_touched = anchor.before(stored.get(path)), path in touched
-            anchor = followed(anchor, tree.source(path), was, elsewhere.find, is_looked_for=is_touched)
-            size_bytes, mtime_ns = tree.stamp(anchor.now_path)
-            anchor = anchor._replace(size_bytes=size_bytes, mtime_ns=mtime_ns)
+            was = anchor.before(stored.get(path))
+            anchor = followed(anchor, tree.source(path), was, elsewhere.find, is_looked_for=path in touched)
+            anchor = Anchor(*anchor[:-2], *tree.stamp(anchor.now_path))
         changed.append(anchor)
     if this.head != last.head:
         changed = list(_with_commits(store, changed, last.head, asked))
@@ -386,10 +376,9 @@ def replaceable(store: Store, ref: DocumentRef) -> list[str]:
 def _with_commits(store: Store, anchors: list[Anchor], since: str, asked: Asked) -> Iterator[Anchor]:
     """Anchors with the last commits since one, or since the first was made, of files of which something is lost."""
     lost = [anchor for anchor in anchors if anchor.state in (CHANGED, GONE) and anchor.commit_id]
-    commits: dict[str, Commit] = {}
+    paths, commits = {anchor.now_path for anchor in lost}, dict[str, Commit]()
     if lost:
         since = since or min(lost, key=lambda anchor: anchor.made_at).commit_id
-        paths = {anchor.now_path for anchor in lost}
         commits = last_commits(store.location.project, paths, store.location.folder, since, asked)
     for anchor in anchors:
         commit = commits.get(anchor.now_path) if anchor.state in (CHANGED, GONE) else None

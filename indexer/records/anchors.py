@@ -86,8 +86,7 @@ class Anchor(NamedTuple):
 
     def at(self, path: str, span: tuple[int, int], differing: int) -> "Anchor":
         """The same, found in a file with so many differing lines."""
-        is_place = not self.wanted and self.kind != "path"
-        is_moved = path != self.path or (is_place and span[0] != self.start_line)
+        is_moved = path != self.path or (self.kind in ("line", "quote") and span[0] != self.start_line)
         state = CHANGED if differing else MOVED if is_moved else SAME
         found = self._replace(state=state, now_path=path, now_start=span[0], now_end=span[1], differing=differing)
         return found if differing else found._replace(changed_by="", changed_at=None)

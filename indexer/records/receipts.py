@@ -242,5 +242,4 @@ def _escaped(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    pieces = text.split("\\\\")
-    return "\\".join(piece.replace("\\n", "\n").replace("\\r", "\r") for piece in pieces)
+    return "\\".join(piece.replace("\\n", "\n").replace("\\r", "\r") for piece in text.split("\\\\"))

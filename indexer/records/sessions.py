@@ -146,8 +146,7 @@ def create_session(change: Change, new: NewSession) -> int:
         raise UsageError(f"There is a session '{new.name}' already.", "Use it, or choose another name.")
     from ctxrank.indexer.store.rows import insert  # noqa: PLC0415  start-up: writing only
 
-    created_at = now_us() if new.created_at is None else new.created_at
-    values = {**new._asdict(), "created_at": created_at}
+    values = {**new._asdict(), "created_at": now_us() if new.created_at is None else new.created_at}
     values["skills_config"] = read_setting(change.connection, "skills_config")
     return insert(change.connection, "sessions", values)
 

@@ -44,8 +44,7 @@ class Mention(NamedTuple):
 
 def mentions(text: str) -> list[Mention]:
     """The things that a text names, each once."""
-    found = dict.fromkeys((*_places(text), *_code(text)))
-    return sorted(found, key=lambda one: KINDS.index(one.kind))[:MOST]
+    return sorted(dict.fromkeys((*_places(text), *_code(text))), key=lambda one: KINDS.index(one.kind))[:MOST]
 
 
 def _places(text: str) -> Iterator[Mention]:

@@ -162,8 +162,7 @@ def cautious_tokens(text: str) -> float:
 
 def surcharge(text: str) -> float:
     """What a text that is not of the usual make costs beyond its estimate."""
-    raw = text.encode("utf-8", "replace")
-    return _surcharge(*class_counts(raw)[len(_PRICES) :])
+    return _surcharge(*class_counts(text.encode("utf-8", "replace"))[len(_PRICES) :])
 
 
 def _surcharge(capitals: int, punctuation: int, machine: int, digits: int, dense: int, astral: int) -> float:
