@@ -128,14 +128,13 @@ class Source:
         return [*compress(_checksums(self._text, _NO_WORD), self._all_sums)]
 
     @cached_property
-    def plain(self) -> list[str]:
-        """The lines with a text."""
-        return [*compress(self.lines, self._all_sums)]
-
-    @cached_property
     def known_words(self) -> frozenset[int]:
         """The checksums of the words of its lines, of which there are any, each once."""
         return frozenset(_checksums(self._text, _NO_WORD)) - {_NO_WORDS}
+
+    def words_at(self, at: int) -> frozenset[str]:
+        """The words of one of the lines with a text."""
+        return _words_in(self.lines[self._numbers[at] - 1])
 
     def _indent(self, at: int) -> int:
         """How far in a line is; one without a text as far as can be."""
@@ -289,12 +288,15 @@ class Source:
         own = {at: stayed[at] for at in range(first, last) if at in stayed}
         if not own and (located := self.exact(kept, was.span.start, {*stayed.values()})):
             return located
+        for by in {now - at for at, now in own.items()}:
+            if self.sums[first + by : last + by] == was.source.sums[first:last]:
+                own = {at: at + by for at in range(first, last)}
         here, left, total = [*own.values()], 0.0, 0
         for at in range(first, last):
-            words = _words_in(was.source.plain[at])
+            words = was.source.words_at(at)
             total += len(words)
             new = [own[at]] if at in own else _between(stayed, places, at, len(self.sums))
-            share, now = max(((_likeness(words, _words_in(self.plain[now])), -now) for now in new), default=(0.0, 0))
+            share, now = max(((_likeness(words, self.words_at(now)), -now) for now in new), default=(0.0, 0))
             if share >= _LEAST_EDITED:
                 here.append(-now)
                 left += share * len(words)
@@ -308,8 +310,7 @@ class Source:
         now = self._lines_of(span)
         if kept.text == self._laid_out(span) if any(kept.text) else now == kept.lines:
             return 0
-        common = Counter(kept.lines) & Counter(now)
-        return max(len(now), len(kept.lines)) - common.total() or 1
+        return max(len(now), len(kept.lines)) - (Counter(kept.lines) & Counter(now)).total() or 1
 
     def exact(self, kept: Fingerprint, near: int, others: Set[int] = frozenset()) -> Located | None:
         """Where the very lines of a span are, and none of some others: at the nearest place."""
@@ -352,24 +353,25 @@ def _stayed(old: Source, new: Source) -> Mapping[int, int]:
         while start < end and to < stop and was[end - 1] == now[stop - 1]:
             end, stop = end - 1, stop - 1
             stayed[end] = stop
-        if {*was[start:end]}.isdisjoint(now[to:stop]):
+        rest, rest_now = was[start:end], now[to:stop]
+        if {*rest}.isdisjoint(rest_now):
             continue
-        once, once_now = _once(was, start, end), _once(now, to, stop)
+        once, once_now = _once(rest, start), _once(rest_now, to)
         pairs = _longest_in_order({at: once_now[one] for one, at in once.items() if one in once_now})
-        if not pairs and (end - start) * (stop - to) < _MOST_COMPARED:
-            blocks = SequenceMatcher(None, was[start:end], now[to:stop], False).get_matching_blocks()
+        if not pairs and len(rest) * len(rest_now) < _MOST_COMPARED:
+            blocks = SequenceMatcher(None, rest, rest_now, False).get_matching_blocks()
             stayed.update((start + at + by, to + at_now + by) for at, at_now, size in blocks for by in range(size))
         stayed.update(pairs)
-        ends = [(start - 1, to - 1), *pairs, (end, stop)]
-        if pairs:
-            parts += ((at + 1, next_at, to + 1, next_to) for (at, to), (next_at, next_to) in pairwise(ends))
+        ends = [(start - 1, to - 1), *pairs, (end, stop)] if pairs else []
+        steps = [(at + 1, next_at, to + 1, next_to) for (at, to), (next_at, next_to) in pairwise(ends)]
+        parts += [step for step in steps if step[0] < step[1] and step[2] < step[3]]
     return stayed
 
 
-def _once(sums: list[int], start: int, end: int) -> dict[int, int]:
+def _once(sums: list[int], start: int) -> dict[int, int]:
     """Where those of some lines are that are there once."""
-    counts = Counter(sums[start:end])
-    return {one: at for at, one in enumerate(sums[start:end], start) if counts[one] == 1}
+    counts = Counter(sums)
+    return {one: at for at, one in enumerate(sums, start) if counts[one] == 1}
 
 
 def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:

@@ -134,6 +134,13 @@ def test_what_stands_between_the_lines_that_stayed_is_what_a_line_has_become(
     assert (found and (*found.span, found.changed)) == located
 
 
+def test_lines_that_are_still_together_are_not_parted_by_a_last_one_that_others_have() -> None:
+    old = "import os\n\n\ndef load() {\n    one(os)\n    two(os)\n}\n"
+    more = "\n\ndef save() {\n    three(os)\n}\n"
+    assert _now(old, Span(5, 7), f"{old}{more}") == Located(Span(5, 7))
+    assert _now(f"{old}{more}", Span(5, 7), f"{old}") == Located(Span(5, 7))
+
+
 def test_a_text_has_not_moved_to_where_its_file_had_it_before() -> None:
     old = "a = 1\nreturn a\nb = 2\nc = 3\nd = 4\ne = 5\nf = 6\ng = 7\nreturn a\nh = 8\n"
     assert _now(old, Span(2, 2), old.replace("return a\n", "", 1)) is None
