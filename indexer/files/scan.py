@@ -344,10 +344,11 @@ class _Scan:
             self._counts["unchanged"] += 1
 
     def _note(self, change: Change, root: _Root, known: Artifact | None) -> None:
-        """Keep what is stored of a file that is asked for, before it is replaced."""
-        if known and root.folder == self._project and known.path in self.stored:
-            stamp = known.size_bytes, known.mtime_ns
-            self.stored[known.path] = artifacts.stored_text(change.connection, known.path, stamp)
+        """Keep what is stored of a file that is asked for, and how large another was, before it is replaced."""
+        if known and root.folder == self._project:
+            stamp, is_asked = (known.size_bytes, known.mtime_ns), known.path in self.stored
+            text = artifacts.stored_text(change.connection, known.path, stamp) if is_asked else None
+            self.stored[known.path] = text or artifacts.StoredText(stamp, "")
 
     def _moved_from(self, change: Change, root: _Root, root_id: int, prepared: PreparedFile) -> Artifact | None:
         """The artifact that has these bytes and is gone from its place: the file was moved.

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
 from functools import lru_cache
+from itertools import chain
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
@@ -33,7 +34,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import names_in
 from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.mentions import COMMAND_FILES, Mention, mentions
-from ctxrank.indexer.text.spans import SEPARATOR, Before, Fingerprint, Located, Source, Span, is_table
+from ctxrank.indexer.text.spans import SEPARATOR, Before, Fingerprint, Located, Source, Span, is_table, source_of
 
 FINDINGS = ("package", "reasoning", "error")
 _IS_FINDING = f"kind IN ({', '.join(map(repr, FINDINGS))})"
@@ -45,6 +46,7 @@ _LEAST_SUCCESSOR = 0.3  # of what a file said, around a span and in all, and of 
 _LEAST_AROUND = 1.0  # where no more is known than its own lines, which count twice
 _NAME_SHARE, _KIN_SHARE = 0.3, 0.2  # that the words of a name are worth, and the same name in a folder called the same
 _LEAST_OF_NEW, _LEAST_DEFINED = 0.1, 0.6  # of the lines of a new file; of a definition that its name does not tell
+_LEAST_TAKEN = 0.5  # of a file that is gone, and of the lines around a span, by a file that was there
 _LEAST_COMMON = 3  # lines: any two files have an import in common
 _MOST_ROWS = 500  # that hold a name: of what is everywhere, nothing says which is meant
 _MOST_HOLDERS = 20  # new files that have a line, or a word in their names
@@ -175,14 +177,14 @@ def _definers(store: Store, tree: Tree, name: str) -> list[str]:
 class _Elsewhere:
     """The files that may hold what is not at its place any more: those that were indexed since the last pass.
 
-    A name may have gone to any of them, as the index says which define it; lines are looked for in new files alone.
-    What others have as well, or the file had at the last pass, has not moved there.
+    A name may have gone to any of them, as the index says which define it; lines to new files, and those of a file that
+    is gone to one that grew. What others have as well, or the file had at the last pass, has not moved there.
     """
 
-    def __init__(self, store: Store, tree: Tree, last: _Pass) -> None:
+    def __init__(self, store: Store, tree: Tree, last: _Pass, stored: Mapping[str, StoredText | None]) -> None:
         query = f"SELECT a.path, a.id > ? {_INDEXED} AND a.indexed_at >= ? ORDER BY a.id DESC LIMIT {_MAX_ELSEWHERE}"
         self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
-        self._store, self._tree, self._commit = store, tree, last.head
+        self._store, self._tree, self._commit, self._stored = store, tree, last.head, stored
         self._new, self._as_then = lru_cache(self._new_of), lru_cache(self._as_then_of)
 
     def find(
@@ -194,7 +196,9 @@ class _Elsewhere:
         A name that begins with a capital is enough where one file alone defines it.
         """
         name = anchor.wanted
-        for one in self._successor(anchor, kept, was) if is_gone or not name else ():
+        new = self._successor(anchor, kept, was) if is_gone or not name else []
+        grown = self._takers(anchor, kept, was) if is_gone and was and anchor.kind in ("line", "quote") else ()
+        for one in chain(new, grown):
             if located := anchor.within(one, kept, was) if is_gone else one.exact(kept, 0):
                 return one, located
         definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
@@ -226,6 +230,19 @@ class _Elsewhere:
         is_part = anchor.kind == "path" and nearest not in kin and common < _LEAST_OF_NEW * len(nearest.known_words)
         return [] if is_part or common < min(len(said), _LEAST_COMMON) else [nearest]
 
+    def _takers(self, anchor: Anchor, kept: Fingerprint, was: Before) -> Iterator[Source]:
+        """The files that grew by half of one that is gone, and have half of the lines around a span, which they had not
+        before, nor all of its own.
+        """
+        language, around = language_of(anchor.now_path).kind, was.around
+        least = max(_LEAST_COMMON, _LEAST_TAKEN * len(around))
+        for path, before in self._stored.items():
+            has_grown = before and self._tree.stamp(path)[0] - before.stamp[0] >= _LEAST_TAKEN * anchor.size_bytes
+            now = self._tree.source(path) if has_grown and language_of(path).kind == language else None
+            then = self._as_then(path) if now and len(around & now.known_words) >= least else None
+            if now and then and not then.known_words.issuperset(filter(None, kept.words)):
+                yield from [now] if len(around & now.known_words - then.known_words) >= least else []
+
     def _new_of(self, language: str) -> dict[object, list[Source]]:
         """The new files of a language that have each line, or a word in their names, but for what many have."""
         paths = [path for path, is_new in reversed(self.paths.items()) if is_new and language_of(path).kind == language]
@@ -249,7 +266,9 @@ class _Elsewhere:
         return None if before and before.defined(anchor.wanted) else (source, places[source])
 
     def _as_then_of(self, path: str) -> Source | None:
-        """A file as it was in the commit of the last pass."""
+        """A file as it was stored, or in the commit of the last pass."""
+        if (stored := self._stored.get(path)) and stored.text:
+            return source_of(path, stored.text)
         return _sources_at(self._store, [(self._commit, path)]).get((self._commit, path))
 
 
@@ -284,7 +303,7 @@ def follow_anchors(store: Store, stored: Mapping[str, StoredText | None], asked:
            AND EXISTS (SELECT 1 FROM documents WHERE {_IS_FINDING} AND record_id IS NOT NULL)
     """
     _anchor(store, tree, read_column(store.primary, query, (last.seq,), int))
-    elsewhere = _Elsewhere(store, tree, last)
+    elsewhere = _Elsewhere(store, tree, last, stored)
     query = f"""
         SELECT DISTINCT now_path, size_bytes, mtime_ns FROM anchors AS o WHERE NOT EXISTS (
             SELECT 1 {_INDEXED} AND a.path = o.now_path AND a.size_bytes = o.size_bytes AND a.mtime_ns = o.mtime_ns)

@@ -585,7 +585,11 @@ def test_what_a_file_was_is_given_where_it_is_asked_for(store: Store, tmp_path: 
             put(tmp_path, path, f"# {text}\n", mtime_ns)
         was: dict[str, StoredText | None] = {"a.md": None}
         index_artifacts(store, stored=was)
-    assert was == {"a.md": StoredText((len("# old\n"), LONG_AGO_NS), "# old\n")}
+    stamp = len("# old\n"), LONG_AGO_NS
+    assert was == {
+        "a.md": StoredText(stamp, "# old\n"),
+        "b.md": StoredText(stamp, ""),
+    }  # how large it was, of the other
 
 
 def test_secrets_are_redacted_before_anything_is_stored(store: Store, tmp_path: Path) -> None:

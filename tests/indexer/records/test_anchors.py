@@ -316,6 +316,49 @@ def test_a_line_has_moved_with_its_file_whatever_others_have(store: Store, tmp_p
     assert states(store) == [("src/config.py:3", "moved", "new_1.py", 3)]
 
 
+@pytest.mark.parametrize(
+    "before, after, text, path, state",
+    [
+        ("", CONFIG, "see src/config.py:6", "other.py", "moved"),
+        ("", CONFIG.replace("len(text), path", "len(text)"), "see src/config.py:6", "other.py", "changed"),
+        ("", CONFIG.replace("        ", "\t"), "`return parse(text)` in src/config.py", "other.py", "moved"),
+        ("import os\n", CONFIG, "see src/config.py:1", "src/config.py", "gone"),  # it had that line
+        (CONFIG, CONFIG + CONFIG.replace("t", "s"), "see src/config.py:6", "src/config.py", "gone"),  # and all of them
+        ("", CONFIG[:75] + CONFIG[75:].upper(), "see src/config.py:5", "src/config.py", "gone"),  # it has too few now
+        ("limit = 3\n" * 20, CONFIG, "see src/config.py:6", "src/config.py", "gone"),  # it has not grown by that
+        (None, CONFIG, "see src/config.py:6", "src/config.py", "gone"),  # it is not known what it had
+        ("", CONFIG, "src/config.py is read once", "src/config.py", "gone"),  # a file is more than its text
+    ],
+)
+def test_the_lines_of_a_file_that_is_gone_went_to_one_that_grew_by_them(
+    store: Store, tmp_path: Path, before: str | None, after: str, text: str, path: str, state: str
+) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(f"import sys\n{before or ''}")
+    if before is not None:
+        commit_all(tmp_path)
+    save(store, text)
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    other.write_text(f"import sys\n{after}")
+    index(store)
+    assert [(one.now_path, one.state) for one in anchors(store)] == [(path, state)]
+
+
+@pytest.mark.parametrize("before, state", [("", "moved"), (CONFIG, "gone")])
+def test_what_a_file_was_is_known_without_git_where_a_finding_names_it(
+    store: Store, tmp_path: Path, before: str, state: str
+) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(f"import sys\n{before}")
+    save(store, "see src/config.py:6 and other.py:1")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    other.write_text(f"import sys\n{CONFIG}{before.replace('t', 's')}")
+    index(store)
+    assert [one.state for one in anchors(store)] == [state, "same"]
+
+
 @pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py", "src/Con-Fig.py"])
 @pytest.mark.parametrize("kept, state", [(5, "changed"), (1, "gone")])
 def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
