@@ -20,7 +20,7 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.bounds import MAX_TEXT_BYTES
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
-from ctxrank.indexer.records.sessions import Session, is_session_wide
+from ctxrank.indexer.records.sessions import find_session, is_session_wide
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
@@ -123,19 +123,26 @@ def number_of(database: apsw.Connection, text: str, kind: str, example: int) -> 
     return ref.number
 
 
-def others_know(primary: apsw.Connection, table: str, project: str) -> str:
-    """A sentence on the other projects that have records in this table; '' for none."""
-    query = f"SELECT DISTINCT project FROM {table} WHERE project <> ? ORDER BY project LIMIT ?"
-    named = read_column(primary, query, (project, _NAMED_GROUPS), str)
-    return f" There are some of {', '.join(map(one_line, named))}." if named else ""
+def others_know(primary: apsw.Connection, table: str, **asked: str | None) -> str:
+    """A sentence on what the records of a table have in each column in which none has what was asked; '' for none."""
+    said = ""
+    for column, value in asked.items():
+        known = f"SELECT DISTINCT {column} FROM {table} WHERE {column} <> ''"
+        query = f"{known} AND ?1 NOT IN ({known}) ORDER BY {column} LIMIT ?2"
+        named = ", ".join(map(one_line, read_column(primary, query, (value, _NAMED_GROUPS), str)))
+        said += f" There are some of {column} {named}." * bool(named)
+    return said
 
 
-def note_unknown_group(call: Call, store: Store, session: Session | None, group: str | None) -> None:
-    """Say that a session, or the whole store, has no such group, and which ones it has; nothing where it has it."""
+def note_unknown_group(call: Call, store: Store, session: str | None, group: str | None) -> None:
+    """Say that a session, or the whole store, has no such group, and which ones it has; nothing where it has it.
+
+    Raises NotFoundError for a session that is not there.
+    """
+    id_ = None if session is None else find_session(store.primary, session).id
     query = """
         SELECT name FROM groups WHERE ?1 IS NULL OR session_id = ?1 GROUP BY name ORDER BY min(created_at), min(id)
     """
-    names = read_column(store.primary, query, (None if session is None else session.id,), str)
+    names = read_column(store.primary, query, (id_,), str)
     if not (is_session_wide(group) or group in names):
-        where = "The store" if session is None else session.name
-        call.note(f"{where} has no group '{group}'; it has {listed(names, _NAMED_GROUPS) or 'none'}.")
+        call.note(f"{session or 'The store'} has no group '{group}'; it has {listed(names, _NAMED_GROUPS) or 'none'}.")

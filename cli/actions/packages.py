@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from ctxrank.cli.actions.given import given_text, note_unknown_group, number_of
+from ctxrank.cli.actions.given import given_text, note_unknown_group, number_of, others_know
 from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
@@ -13,7 +13,6 @@ from ctxrank.indexer.records import packages as records
 from ctxrank.indexer.records.older_rules import cleaned_page
 from ctxrank.indexer.records.packages import Consumer, NewPackage, Package, SavedPackage
 from ctxrank.indexer.records.reader import state_of
-from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.freshness import STATE_MARKS, shown_path
@@ -40,13 +39,13 @@ def saved_reply(saved: SavedPackage, about: Mapping[str, object] | None = None, 
 
 def list_(call: Call, store: Store, **options: Any) -> Reply:
     """Read a page of packages."""
-    session = None if options["session"] is None else find_session(store.primary, options["session"])
-    note_unknown_group(call, store, session, options["group"])
+    note_unknown_group(call, store, options["session"], options["group"])
     found = records.list_packages(store.primary, include_superseded=options.pop("superseded"), **options)
     found = cleaned_page(store, PACKAGE, found)
     states = _states(store, found)
     shown, record = partial(_package_lines, states), partial(_with_state, states)
-    return list_reply(call, found, "packages", shown, "no packages.", record=record)
+    elsewhere = others_know(store.primary, "packages", type=options["type_"], priority=options["priority"])
+    return list_reply(call, found, "packages", shown, f"no packages.{elsewhere}", record=record)
 
 
 def show(call: Call, store: Store, package_id: str) -> Reply:

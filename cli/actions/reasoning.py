@@ -64,11 +64,8 @@ def timeline(call: Call, store: Store, session: str, group: str | None, is_full:
 
 
 def _entries(call: Call, store: Store, session: str, **wanted: Any) -> Page[ReasoningEntry]:
-    owner = find_session(store.primary, session)
-    found = list_reasoning(store.primary, session, **wanted)
-    if not found:
-        note_unknown_group(call, store, owner, wanted["group"])
-    return cleaned_page(store, _KIND, found)
+    note_unknown_group(call, store, session, wanted["group"])
+    return cleaned_page(store, _KIND, list_reasoning(store.primary, session, **wanted))
 
 
 def _reply(call: Call, found: Page[ReasoningEntry], absent: tuple[str, ...], *, is_full: bool = True) -> Reply:
@@ -78,10 +75,10 @@ def _reply(call: Call, found: Page[ReasoningEntry], absent: tuple[str, ...], *, 
 
 def check(call: Call, store: Store, session: str, group: str | None, agent: str) -> Reply:
     """Compare the phases that are saved with the mandatory ones."""
-    owner, team = find_session(store.primary, session), load_config(store).team
+    note_unknown_group(call, store, session, group)
+    team = load_config(store).team
     agent = fold_agent(agent, team)
     result = check_phases(store.primary, session, group, agent)
-    note_unknown_group(call, store, owner, group)
     saved = ", ".join(result.all_documented)
     notes = [f"save it with: {_save_call(session, group, agent, phase)}" for phase in result.missing]
     return Reply(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ctxrank.cli.actions.given import note_unknown_group, others_know
 from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
@@ -9,7 +10,6 @@ from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.injections import StoredInjection, list_injections
 from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry, get_receipt, list_receipts
-from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
@@ -25,16 +25,15 @@ def list_(
         if any(options.values()):
             raise UsageError("--hook goes with --session alone.", "Leave --group and --agent out.")
         return injections(call, store, session, limit)
-    if session is not None:
-        find_session(store.primary, session)
+    note_unknown_group(call, store, session, options["group"])
     found = list_receipts(store.primary, session=session, limit=limit, **options)
-    return list_reply(call, found, "receipts", _receipt_line, "no receipts.")
+    elsewhere = others_know(store.primary, "receipts", agent=options["agent"])
+    return list_reply(call, found, "receipts", _receipt_line, f"no receipts.{elsewhere}")
 
 
 def injections(call: Call, store: Store, session: str | None, limit: int) -> Reply:
     """Read a page of what hooks put before a model, the newest first."""
-    if session is not None:
-        find_session(store.primary, session)
+    note_unknown_group(call, store, session, None)
     found = list_injections(store.primary, session, limit)
     nothing = "no hook has put anything before a model here."
     return list_reply(call, found, "injections", _injection_line, nothing, record=_injection_json)

@@ -9,7 +9,7 @@ from ctxrank.cli.output.lines import facts, place, text_lines
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.older_rules import cleaned_page
-from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
+from ctxrank.indexer.records.sessions import is_session_wide, project_in_force
 from ctxrank.indexer.records.strategies import (
     JUDGES,
     NewStrategy,
@@ -40,7 +40,8 @@ def list_(call: Call, store: Store, project: str | None, topic: str | None, is_f
     """Read a page of strategies, the most helpful first."""
     topic = None if topic is None else normalise_topic(topic)
     found = cleaned_page(store, _KIND, list_strategies(store.primary, project=project, topic=topic, **options))
-    elsewhere = "" if found or project is None else others_know(store.primary, "strategies", project)
+    fits = {name: options[name] for name in ("lang", "framework")}
+    elsewhere = others_know(store.primary, "strategies", project=project, **fits)
     shown = partial(_stored_lines, is_full=is_full)
     return list_reply(call, found, "strategies", shown, absent=(f"no strategies.{elsewhere}",))
 
@@ -55,7 +56,7 @@ def extract(call: Call, store: Store, session: str, group: str | None, project: 
     """Make strategies of what the authors of a session or group said at its completion."""
     saved = extract_strategies(store, session, group, project, **options)
     if not saved:
-        note_unknown_group(call, store, find_session(store.primary, session), group)
+        note_unknown_group(call, store, session, group)
     nothing = f"nothing to extract: no completion of an agent other than {', '.join(JUDGES)}."
     return list_reply(
         call, saved, "strategies", _saved_line, absent=(nothing,),

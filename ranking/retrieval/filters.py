@@ -7,13 +7,15 @@ that nothing has filters everything out, with a note; a kind, phase or moment th
     --path '*.sql'     a pattern for the file's name, or with a / for the whole path; * crosses /
 """
 
+from collections.abc import Iterable
+
 import apsw
 
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import require_word
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_column
-from ctxrank.indexer.store.facets import KINDS, Scope, label_ids
+from ctxrank.indexer.store.connection import read_column, read_value
+from ctxrank.indexer.store.facets import KINDS, Scope, label_ids, parent_condition
 from ctxrank.ranking.retrieval.hits import SearchRequest, Wanted
 from ctxrank.ranking.retrieval.query import Query
 
@@ -83,18 +85,14 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
         asked = {folded_name(fold_agent(name)) for name in values["agent"]}
         stored = read_column(primary, "SELECT text FROM labels", (), str)
         labels["agent"] = tuple(name for name in stored if folded_name(name) in asked) or tuple(values["agent"])
-    for field, names in labels.items():
-        if names and not label_ids(primary, "main", names):
-            notes.append(f"Nothing has the {field} {' or '.join(repr(name) for name in names)}.")
-            is_impossible = True
+    unknown = {field: names for field, names in labels.items() if names and not label_ids(primary, "main", names)}
     origins: list[int] = []
-    if named := values.get("origin"):
+    if named := tuple(values.get("origin", [])):
         from ctxrank.indexer.store.origins import origin_codes  # noqa: PLC0415  only a search of an origin needs it
 
         origins = [code for name in named for code in origin_codes(primary, name)]
-        if not origins:
-            notes.append(f"Nothing is of the origin {' or '.join(map(repr, named))}.")
-            is_impossible = True
+        unknown |= {} if origins else {"origin": named}
+    notes += [nothing_has(field, names) for field, names in unknown.items()]
     now = now_us()
     scope = Scope(
         kinds=kinds, session_ids=tuple(session_ids), group_ids=tuple(group_ids), agents=labels["agent"],
@@ -103,7 +101,19 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
         since=max((parse_time(text, now=now) for text in values.get("since", [])), default=None),
         until=min((parse_time(text, now=now) for text in values.get("until", [])), default=None),
     )  # fmt: skip
-    return Filters(scope, is_impossible, ())
+    return Filters(scope, is_impossible or bool(unknown), ())
+
+
+def nothing_has(field: str, names: Iterable[str]) -> str:
+    """The note on a filter that nothing meets."""
+    return f"Nothing has the {field} {' or '.join(map(repr, names))}."
+
+
+def has_path(primary: apsw.Connection, paths: tuple[str, ...]) -> bool:
+    """Whether any document has one of these paths, or none is asked for: all of them are looked at."""
+    asked = parent_condition(Scope(paths=paths))
+    query = f"SELECT 1 FROM documents AS d WHERE {asked.sql} LIMIT 1"
+    return not paths or read_value(primary, query, asked.values, int) is not None
 
 
 def _sessions_and_groups(

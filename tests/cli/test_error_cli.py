@@ -218,7 +218,7 @@ def test_what_another_project_knows_is_said(error: Shell) -> None:
     assert (other["project"], other["id"], other["grade"]) == ("shop", "error:1", "exact")
     saved = error("save", "--solution", "x", "--session", "billing", given=MODULE.encode())
     assert saved.out.startswith("Saved error:2 of billing") and "shop knows this error, too: error:1" in saved.err
-    assert "no known errors. There are some of billing, shop." in error("list", "--project", "other").err
+    assert "no known errors. There are some of project billing, shop." in error("list", "--project", "other").err
     toml = MODULE.replace("yaml", "toml").encode()  # the same message about another module is no such error
     assert "Another project" not in error("match", "--project", "third", given=toml).err
 

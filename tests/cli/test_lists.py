@@ -152,3 +152,47 @@ def test_a_group_that_is_not_there_is_named_beside_what_every_group_has(
         assert f"{where} has no group 'NONE-1'; it has " in capsys.readouterr().err
         run(["--db", shop, "list", "packages", "--group", "global", *words])
         assert "has no group" not in capsys.readouterr().err
+
+
+@each_row(
+    "words, nothing, why",
+    [
+        ("packages --type poem", "no packages.", "type decisions, failures, handoff, investigation, research"),
+        ("packages --priority urgent", "no packages.", "priority critical, high, low, medium"),
+        ("receipts --agent bard", "no receipts.", "agent developer"),
+        ("errors --project nope", "no known errors.", "project shop"),
+        ("strategies --framework nope --project nope", "no strategies.", "project shop"),
+    ],
+)
+def test_a_list_that_nothing_is_in_says_what_there_is_instead(
+    words: str, nothing: str, why: str, shop: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run(["--db", shop, "list", *words.split()]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and f"ctxrank: {nothing} There are some of {why}." in said.err
+
+
+@each_row(
+    "words",
+    ["packages --type research --priority low --session shop-2026-10 --group TOKENS", "receipts --agent developer"],
+)
+def test_what_there_are_some_of_is_said_of_no_value_that_something_has(
+    words: str, shop: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["--db", shop, "list", *words.split()])
+    assert "There are some of" not in capsys.readouterr().err
+
+
+def test_receipts_of_a_group_that_is_not_there_name_it(shop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--db", shop, "list", "receipts", "--group", "NONE-1"]) == 1
+    assert "The store has no group 'NONE-1'; it has " in capsys.readouterr().err
+
+
+def test_a_search_below_a_path_that_nothing_has_says_so(shop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("token", "--path", "nosuch/"), ("token", "path:nosuch/"), ("path:nosuch/",)):
+        assert run(["--db", shop, "search", *words]) == 1
+        assert "ctxrank: Nothing has the path 'nosuch/'." in capsys.readouterr().err
+    for words in (("xyzzy", "--path", "*.md"), ("token", "--path", "*.md", "--path", "nosuch/"), ("xyzzy",)):
+        run(["--db", shop, "search", *words])
+        assert "has the path" not in capsys.readouterr().err

@@ -69,7 +69,7 @@ def list_(call: Call, store: Store, project: str | None, state: str | None, **op
     """Read a page of known errors, the last seen first."""
     state = None if state is None else state.strip().lower()
     found = cleaned_page(store, _KIND, list_errors(store.primary, project=project, state=state, **options))
-    elsewhere = "" if found or project is None else others_know(store.primary, "error_patterns", project)
+    elsewhere = others_know(store.primary, "error_patterns", project=project, lang=options["lang"])
     return list_reply(call, found, "errors", _error_lines, absent=(f"no known errors.{elsewhere}",), record=_error_json)
 
 

@@ -111,7 +111,7 @@ def test_a_search_of_one_origin_is_answered_alike_by_every_engine(anna: Store, s
             assert {*foreign} == {hit.id for hit in index.hits} == {hit.id for hit in engine.hits}, name
             assert {*foreign} == {hit.id for hit in fallback.hits}
             assert index.facets is not None and index.facets.fields["origin"] == [("eve", len(foreign))]
-    assert search(anna, SearchRequest("zebra origin:nobody")).notes == ("Nothing is of the origin 'nobody'.",)
+    assert search(anna, SearchRequest("zebra origin:nobody")).notes == ("Nothing has the origin 'nobody'.",)
 
 
 def test_what_a_stranger_confirmed_was_sighted_and_its_fix_is_never_known(

@@ -635,6 +635,6 @@ def test_a_phrase_of_characters_is_found_inside_of_a_longer_run(small: Store) ->
 def test_an_origin_that_nothing_is_of_is_said_and_finds_nothing(small: Store) -> None:
     result = found(small, "origin:01234567 walrus")
     assert (result.hits, result.outcome) == ((), "no_match")
-    assert "Nothing is of the origin '01234567'." in result.notes
-    assert "Nothing is of the origin 'anna' or 'ben'." in found(small, "origin:anna origin:ben walrus").notes
+    assert "Nothing has the origin '01234567'." in result.notes
+    assert "Nothing has the origin 'anna' or 'ben'." in found(small, "origin:anna origin:ben walrus").notes
     assert found(small, "-origin:01234567 database").hits
