@@ -219,7 +219,9 @@ class Exchange:
             for line in lines:
                 try:
                     one = self._removal(change, uuid, line)
-                    if one is not None and one not in orders_of:  # a line may come twice
+                    if one is None or one in orders_of:  # a line may come twice
+                        self._account.add(REMOVED, KindCount(unchanged=1))
+                    else:
                         orders_of[one] = self._enter_removal(change, uuid, line, one) if one.gone == BY_ORDER else 0
                 except UsageError as error:
                     self._account.skip(REMOVED, line.shown, error.message)
@@ -230,6 +232,7 @@ class Exchange:
             for order_id, numbers in rows.items():
                 self._forget_planned(change, plan_numbers(change.connection, numbers), uuid, order_id)
             for one in removals:
+                self._account.add(REMOVED, KindCount(new=not one.row_id))
                 # Row 0: it may be made again, by its origin.
                 write_entry(change.connection, source_of(one.of), one.kind, one.key, str(one.seq))
                 if one.row_id < 0:

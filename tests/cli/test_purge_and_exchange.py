@@ -199,11 +199,11 @@ def _report(*, skipped: int = 0, **more: Any) -> ImportReport:
 @each_row(
     "report, code, lines",
     [
-        (_report(counts={"package": KindCount(0, 0, 1)}), 0, ["Nothing new: 1 row is here already"]),
+        (_report(counts={"package": KindCount(0, 0, 1)}), 0, ["Nothing new: 1 record is here already"]),
         (
             _report(counts={"package": KindCount(0, 0, 1), "error": KindCount(0, 0, 1)}),
             0,
-            ["Nothing new: 2 rows are here already"],
+            ["Nothing new: 2 records are here already"],
         ),
         (_report(), 0, ["Nothing new"]),
         (
@@ -257,14 +257,16 @@ def test_a_purge_is_done_where_every_machine_of_the_team_has_confirmed_it(
         assert said.get("team") == (None if dry else left) and ("said by the log." in answer.err) is not dry
 
 
-@each_row("count, shown, more", [(0, 0, ""), (10, 10, ""), (11, 10, "and 1 more rows skipped"), (13, 10, "and 3 more")])
+@each_row(
+    "count, shown, more", [(0, 0, ""), (10, 10, ""), (11, 10, "and 1 more records skipped"), (13, 10, "and 3 more")]
+)
 def test_the_first_ten_rows_that_were_skipped_are_named(
     ask: _Ask, monkeypatch: pytest.MonkeyPatch, count: int, shown: int, more: str
 ) -> None:
     monkeypatch.setattr(exchange, "import_lines", always(_report(skipped=count, notes=("a note",))))
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(), isatty=lambda: False))
     said = ask("import", "jsonl", "-").err
-    assert said.count("it is odd") == shown and more in said and ("more rows" in said) == bool(more)
+    assert said.count("it is odd") == shown and more in said and ("more records" in said) == bool(more)
     assert "a note" in said
 
 

@@ -739,7 +739,7 @@ def test_one_row_that_is_here_already_is_one_row(
     path.write_bytes(export_of(SESSION, END))
     for _ in range(2):
         assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
-    assert capsys.readouterr().out.endswith("Nothing new: 1 row is here already\n")
+    assert capsys.readouterr().out.endswith("Nothing new: 1 record is here already\n")
 
 
 def test_texts_that_their_file_has_twice_keep_their_keys_and_the_doctor_is_content(store: Store) -> None:

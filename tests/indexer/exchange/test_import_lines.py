@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store
-from exported import ANOTHER, ISO, THIRD, bring, export_of, row_of
+from exported import ANOTHER, ISO, THIRD, bring, export_of, exported, exported_bytes, fill, row_of
 from tables import each_row
 
 from ctxrank.indexer.clock import now_us
@@ -180,6 +180,20 @@ def test_what_was_removed_before_it_came_does_not_come(
         assert store.primary.execute("SELECT count(*) FROM documents").get == 0
         assert kind in changed(import_of(store, removed, {**line, "seq": 10}))  # it was made again since
         assert store.primary.execute("SELECT count(*) FROM documents").get == 1
+
+
+def test_every_line_of_an_export_counts_as_one_record_also_what_was_removed(store: Store, tmp_path: Path) -> None:
+    with make_store(tmp_path / "made") as made:
+        fill(made)
+        for kind in ("reasoning", "strategy", "skill"):
+            forget_document(made, DocumentRef(kind, 1))
+        lines = exported(made)
+        counts: dict[str, int] = lines[-1]["counts"]
+        assert counts["removed"] >= 3 and sum(counts.values()) == len(lines) - 2
+        for _ in range(2):
+            report = bring(store, exported_bytes(made))
+            assert sum(map(sum, report.counts.values())) + report.waiting == len(lines) - 2
+        assert report.is_noop and report.counts["removed"].unchanged == counts["removed"]
 
 
 def test_a_session_has_its_name_where_it_was_made(store: Store) -> None:
