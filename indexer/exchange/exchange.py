@@ -325,8 +325,7 @@ class Exchange:
         with self._store.write() as change:
             obeyed = [self._block(change, order, touched, is_within) for order in secrets[:1]]
             obeyed += [self._block(change, order, 0, is_within) for order in secrets[1:]]  # they were counted together
-            idle = [order for order in others if order.key not in here(order.kind)]
-            obeyed += [self._block(change, order, 0) for order in idle]
+            obeyed += [self._block(change, order, 0) for order in others if order.key not in here(order.kind)]
         load_config(self._store)  # with the secrets
         for order in others:
             if order.key in here(order.kind):

@@ -148,9 +148,7 @@ def whose(database: apsw.Connection, row_id: int) -> str:
 def _read_names(code: int) -> None:
     for path in reversed(list(opened_stores)):
         try:
-            primary = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)  # those of other threads are theirs
-            origins = origins_of(primary)
-            primary.close()
+            origins = origins_of(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY))  # of this thread
         except Exception:
             del opened_stores[path]
             continue

@@ -7,8 +7,6 @@ that nothing has filters everything out, with a note; a kind, phase or moment th
     --path '*.sql'     a pattern for the file's name, or with a / for the whole path; * crosses /
 """
 
-from collections.abc import Iterable
-
 import apsw
 
 from ctxrank.indexer.clock import now_us, parse_time
@@ -92,7 +90,7 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
 
         origins = [code for name in named for code in origin_codes(primary, name)]
         unknown |= {} if origins else {"origin": named}
-    notes += [nothing_has(field, names) for field, names in unknown.items()]
+    notes += [f"Nothing has the {field} {' or '.join(map(repr, names))}." for field, names in unknown.items()]
     now = now_us()
     scope = Scope(
         kinds=kinds, session_ids=tuple(session_ids), group_ids=tuple(group_ids), agents=labels["agent"],
@@ -104,16 +102,12 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
     return Filters(scope, is_impossible or bool(unknown), ())
 
 
-def nothing_has(field: str, names: Iterable[str]) -> str:
-    """The note on a filter that nothing meets."""
-    return f"Nothing has the {field} {' or '.join(map(repr, names))}."
-
-
-def has_path(primary: apsw.Connection, paths: tuple[str, ...]) -> bool:
-    """Whether any document has one of these paths, or none is asked for: all of them are looked at."""
+def notes_on_paths(primary: apsw.Connection, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """A note where paths are asked for and no document has one of them; all paths are looked at."""
     asked = parent_condition(Scope(paths=paths))
     query = f"SELECT 1 FROM documents AS d WHERE {asked.sql} LIMIT 1"
-    return not paths or read_value(primary, query, asked.values, int) is not None
+    is_known = not paths or read_value(primary, query, asked.values, int)
+    return () if is_known else (f"Nothing has the path {' or '.join(map(repr, paths))}.",)
 
 
 def _sessions_and_groups(

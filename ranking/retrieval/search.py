@@ -22,7 +22,7 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, no_threshold
 from ctxrank.ranking.retrieval.candidates.top_k import FeatureLimits, feature_limits, top_k_threshold
 from ctxrank.ranking.retrieval.cleaning import cleaned_parent
-from ctxrank.ranking.retrieval.filters import has_path, nothing_has, resolve_filters
+from ctxrank.ranking.retrieval.filters import notes_on_paths, resolve_filters
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import (
     MOST_COUNTED,
@@ -86,8 +86,8 @@ def search(
     question = Question(store, request, query, filters, config, today)
     with store.one_question():
         result = _answer(question, engine)
-        if not (result.hits or has_path(store.primary, filters.scope.paths)):
-            result = result._replace(notes=(*result.notes, nothing_has("path", filters.scope.paths)))
+        if not result.hits:
+            result = result._replace(notes=(*result.notes, *notes_on_paths(store.primary, filters.scope.paths)))
         if result.hits or request.is_syntax or filters.is_impossible or not query.may_ask_too_much:
             return result
         relaxed = _answer(question._replace(query=query.as_plain_words()), engine)
