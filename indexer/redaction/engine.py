@@ -237,7 +237,7 @@ _QUOTED_NAME_REACH = 40  # characters
 
 def _as_json_value(text: str, start: int, end: int, label: str) -> str:
     """The label, in quotes where it takes the place of a JSON number: what was JSON stays JSON."""
-    if label[-1] in "\"'" or compiled(_NUMBER).fullmatch(text, start, end) is None:
+    if compiled(_NUMBER).fullmatch(text, start, end) is None:
         return label
     name = compiled(_QUOTED_NAME).search(text[max(0, start - _QUOTED_NAME_REACH) : start])
     return f"{name[1]}{label}{name[1]}" if name else label

@@ -11,6 +11,7 @@ from builders import make_store, obey_interrupts
 from git_tree import commit_all, git
 from tables import first_quick
 
+from ctxrank.cli.main import run
 from ctxrank.indexer.errors.listing import StoredError, list_errors
 from ctxrank.indexer.opening import open_store
 
@@ -184,6 +185,24 @@ def test_of_a_large_change_twenty_lines_are_kept(folder: Path) -> None:
     assert ran(folder, "--", sys.executable, "app.py")[0] == 0
     lines = errors(folder)[0].solution.partition("\n\n")[2].split("\n")
     assert len(lines) == 21 and lines[-1] == "…" and max(map(len, lines)) == 161
+
+
+def test_what_is_known_of_a_failure_is_said_in_the_word_for_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    known = "sqlite3.OperationalError: database is locked"
+    assert run(["-q", "error", "save", "--message", known, "--solution", "BEGIN IMMEDIATE"]) == 0
+    for output, said in (
+        (known, "known as error:1 (exact, "),
+        ("database is locked", "looks like error:1 (near, "),
+        ("Segmentation fault in the mill", ""),
+    ):
+        write(folder, "said", output)
+        capsys.readouterr()
+        assert run(["error", "run", "--", "sh", "-c", "cat said >&2; exit 4"]) == 4
+        notes = capsys.readouterr().err
+        assert (f"ctxrank: {said}" in notes and notes.endswith(": BEGIN IMMEDIATE\n")) if said else not notes
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
@@ -19,10 +19,12 @@ import pytest
 from builders import Answer, always, answer_of, make_store, obey_interrupts
 
 from ctxrank.cli.actions.upkeep import watch
+from ctxrank.cli.actions.upkeep.indexing import Indexed, bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.store import out_of_date
 from ctxrank.indexer.store.out_of_date import files_out_of_date
+from ctxrank.indexer.store.store import Store
 
 needs_watchfiles = pytest.mark.skipif(
     subprocess.run([sys.executable, "-c", "import watchfiles"], capture_output=True, check=False).returncode != 0,
@@ -437,6 +439,21 @@ def test_a_file_that_is_known_is_ours_though_git_hides_it_since(folder: Path, mo
         return [folder / "a.md", *_write(folder, "b.md")]
 
     assert _told(monkeypatch, folder, _Told([hidden])).out == "1 added: a.md\n1 removed: a.md\n"
+
+
+def test_a_round_in_which_nothing_of_ours_changed_runs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Sequence[str]] = []
+    heads = iter(["a", "a", "b", "b"])
+
+    def counted(store: Store, paths: Sequence[str], *more: Any) -> Indexed:
+        runs.append([os.path.relpath(path, folder) for path in paths])
+        return bring_up_to_date(store, paths, *more)
+
+    monkeypatch.setattr(watch, "bring_up_to_date", counted)
+    monkeypatch.setattr(watch, "commit_of", lambda root: next(heads))
+    (folder / ".gitignore").write_text("*.log\n")
+    _told(monkeypatch, folder, _Told([lambda: _write(folder, "x.log"), list[Path], lambda: _write(folder, "b.md")]))
+    assert runs == [[], [".contextia"], ["b.md"]], "the first round, the one with another commit, and a file"
 
 
 def test_many_changes_are_taken_in_by_one_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,10 +33,9 @@ class Capture:
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""
         self.size_bytes += len(data)
-        room = HEAD_BYTES - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
+        room = max(HEAD_BYTES - len(self._head), 0)
+        self._head += data[:room]
+        data = data[room:]
         if not data:
             return
         if self._tail and len(self._tail[-1]) < _CHUNK_BYTES:

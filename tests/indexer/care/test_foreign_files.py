@@ -14,6 +14,7 @@ from ctxrank.indexer.care.finding import Repair
 from ctxrank.indexer.care.primary_checks import is_foreign
 from ctxrank.indexer.care.repair import repair
 from ctxrank.indexer.exceptions import DamagedError
+from ctxrank.indexer.store.connection import APPLICATION_ID
 from ctxrank.indexer.store.location import Location, at
 
 
@@ -89,6 +90,13 @@ def _cut(path: Path) -> Path:
 def _zeros(path: Path) -> Path:
     path.write_bytes(bytes(20_000))
     return path
+
+
+def test_a_header_of_ours_is_ours_whatever_is_behind_it(tmp_path: Path) -> None:
+    header = b"SQLite format 3\0".ljust(68, b"\0") + APPLICATION_ID.to_bytes(4, "big")
+    for number, is_ours in ((header, True), (header[:-1] + b"\0", False), (b"\0" + header[1:], False)):
+        (tmp_path / "other.db").write_bytes(number.ljust(20_000, b"\7"))
+        assert is_foreign(str(tmp_path / "other.db")) is not is_ours
 
 
 @pytest.mark.needs("salvage")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ctxrank.indexer.errors.parse.console import clean
 from ctxrank.indexer.errors.parse.structure import concludes
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import as_passed_on, sign
@@ -46,6 +47,21 @@ def test_the_margin_of_a_quotation_is_no_part_of_it(margin: str) -> None:
     report = "FATAL: it is\n\nTypeError: no 'x'\n    at run (/srv/a.js:1:2)"
     quoted = "\n".join(f"{margin}{line}".rstrip() for line in report.split("\n"))
     assert [sign(unit) for unit in error_units(quoted)] == [sign(unit) for unit in error_units(report)]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("> it is", "> it is"),
+        ("    it is", "    it is"),
+        ("> it is\n> so", "it is\nso"),
+        ("> it is\n>\n> so", "it is\n\nso"),
+        ("> it is\n> so\nwell", "> it is\n> so\nwell"),
+        (">  it is\n> so", " it is\nso"),
+    ],
+)
+def test_what_all_lines_begin_with_is_a_margin(text: str, read: str) -> None:
+    assert clean(text) == read
 
 
 def test_what_is_told_for_information_is_no_error() -> None:

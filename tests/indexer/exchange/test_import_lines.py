@@ -182,6 +182,22 @@ def test_what_was_removed_before_it_came_does_not_come(
         assert store.primary.execute("SELECT count(*) FROM documents").get == 1
 
 
+@each_row(
+    "kind, made",
+    [("package", PACKAGE), ("reasoning", THOUGHT)],
+)
+def test_that_a_record_of_another_store_was_removed_is_said_in_an_export_of_all_origins_alone(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, made: dict[str, object]
+) -> None:
+    with make_store(tmp_path_factory.mktemp("relay")) as store:
+        import_of(store, SESSION, {**made, "seq": 2})
+        import_of(store, {"record": "removed", "kind": kind, "id": made["id"], "seq": 9})
+        own, relayed = exported(store), exported(store, all_origins=True)
+        assert not [line for line in own if line.get("record") == "removed"]
+        (removed,) = (line for line in relayed if line.get("record") == "removed")
+        assert removed == {"record": "removed", "kind": kind, "id": made["id"], "origin": ANOTHER, "seq": 9}
+
+
 def test_every_line_of_an_export_counts_as_one_record_also_what_was_removed(store: Store, tmp_path: Path) -> None:
     with make_store(tmp_path / "made") as made:
         fill(made)

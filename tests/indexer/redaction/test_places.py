@@ -68,6 +68,10 @@ def test_what_is_found_in_parts_is_what_is_found_in_the_whole(text: str, size: i
     with patch.object(copies, "_PART_CHARS", size):
         in_parts = list(find_in_parts(finder, text, 3))
     assert in_parts == finder.find_matches_as_indexes(text)
+    each = ahocorasick_rs.AhoCorasick(["ab", "abc", "b"])
+    with patch.object(copies, "_PART_CHARS", size):
+        in_parts = list(find_in_parts(each, text, 3, overlapping=True))
+    assert sorted(in_parts) == sorted(each.find_matches_as_indexes(text, overlapping=True))
 
 
 def test_a_short_copy_is_a_word_of_its_own_and_a_long_one_may_be_within_one() -> None:
