@@ -7,6 +7,7 @@ A call loads fifty to a hundred modules of ours, and Python looks for each of th
 a tenth of the whole call. `OwnModules` looks beside the package that a module is of.
 """
 
+import _collections_abc
 import gc
 import os
 import sys
@@ -64,12 +65,32 @@ class OwnModules(SourceFileLoader):
         exec(loads(kept[_HEAD_BYTES:]), module.__dict__)
 
 
+def defer_collections() -> None:
+    """Let `collections.abc` be there by itself: the rest of `collections` takes a seventh of a bare start.
+
+    SQLite's module asks for no more. The rest is loaded as soon as something of it is asked for.
+    """
+    light = type(sys)("collections")
+
+    def of_the_rest(name: str) -> object:
+        del sys.modules["collections"], vars(light)["__getattr__"]
+        whole = __import__("collections")
+        vars(whole)["abc"] = _collections_abc
+        vars(light).update(vars(whole))
+        return getattr(whole, name)
+
+    vars(light).update(abc=_collections_abc, __getattr__=of_the_rest)
+    if "collections" not in sys.modules:
+        sys.modules.update({"collections": light, "collections.abc": _collections_abc})
+
+
 def main() -> None:
     """Run one call and exit with its code."""
     try:
         gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
         if not (sys.flags.optimize or sys.pycache_prefix):  # else bytecode is elsewhere
             sys.meta_path.insert(0, OwnModules)
+        defer_collections()
         restart_in_utf_8()
         open_streams()
         _run()

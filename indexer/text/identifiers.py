@@ -15,7 +15,6 @@ are not names and their parts would only be noise:
     longer than MAX_WORD_CHARS    machine text
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import filterfalse, pairwise
 
@@ -81,6 +80,8 @@ def _split_found(text: str, words: list[bytes]) -> str:
     """The parts of the words that were found in a text: all that have parts, and perhaps others."""
     if not words:
         return ""
+    from collections import Counter  # noqa: PLC0415  start-up: a query splits no text
+
     repeats: dict[bytes, int] = Counter(words)
     if not text.isascii():
         repeats = _cut_at_wide_punctuation(repeats)

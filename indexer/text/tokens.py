@@ -9,9 +9,9 @@ The unit everywhere is the token of o200k_base, OpenAI's public vocabulary. An e
 `ctxrank.indexer.text.vocabulary`.
 """
 
+from _operator import mul
 from collections.abc import Callable
 from math import ceil, fsum
-from operator import mul
 
 from ctxrank.indexer.light_typing import cache, cast
 from ctxrank.indexer.text.tables import compiled, rows

@@ -13,7 +13,6 @@ not depend on the limit. `spend` takes steps from its beginning until the next o
 * what does not fit is lowered before it is dropped: a level is a later step than the level below.
 """
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
@@ -146,21 +145,21 @@ def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
     An item's line comes at once before its first detail, where it has not come before, and is then a part of it; the
     second, its best passage, follows the first, its summary, at once.
     """
-    details, lines = deque[Step](), deque[Step]()
-    for step in level_by_level(items, kind):
-        (details if step.at or not items[step.place].has_line else lines).append(step)
+    steps = level_by_level(items, kind)[::-1]  # each is taken from the end
+    lines = [step for step in steps if not step.at and items[step.place].has_line]
+    details = [step for step in steps if step.at or not items[step.place].has_line]
     spent_details = spent_lines = 0
     shown = set[int]()
     while lines or details:
-        if lines and lines[0].place in shown:
-            lines.popleft()
-        elif lines and (not details or (details[0].at != 2 and spent_lines + lines[0].cost <= spent_details)):
-            step = lines.popleft()
+        if lines and lines[-1].place in shown:
+            lines.pop()
+        elif lines and (not details or (details[-1].at != 2 and spent_lines + lines[-1].cost <= spent_details)):
+            step = lines.pop()
             shown.add(step.place)
             spent_lines += step.cost
             yield step
         else:
-            step = details.popleft()
+            step = details.pop()
             item = items[step.place]
             if item.has_line and step.at == 1:  # its line is a part of it from now on
                 line = item.step(step.place, 0)

@@ -13,7 +13,6 @@ file's heading counted once and document frequencies without titles, cisi 0.416 
 prose, the whole text of the file does, too (whole_files.py).
 """
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 from ctxrank.indexer.store.facets import document_id_of
@@ -89,11 +88,14 @@ class HitGroup:
 
 def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
     """Candidates, which come best first, by the id of their owning document."""
-    groups: defaultdict[int, HitGroup] = defaultdict(HitGroup)
+    groups: dict[int, HitGroup] = {}
     for row in rows:
         rowid, owner_id, _, _ = row  # at once: of hundreds of rows
+        group = groups.get(owner_id)
+        if group is None:
+            group = groups[owner_id] = HitGroup()
         if rowid & _DOCUMENT == owner_id:
-            groups[owner_id].own = row
+            group.own = row
         else:
-            groups[owner_id].passages.append(row)
-    return dict(groups)
+            group.passages.append(row)
+    return groups

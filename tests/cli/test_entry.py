@@ -84,3 +84,29 @@ def test_ctrl_c_while_modules_load_is_a_sentence_and_130(tmp_path: Path, module:
     environment = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     ended = subprocess.run(script, env=environment, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "ctxrank: interrupted.\n")
+
+
+_DEFERRED = """
+import sys
+from ctxrank.cli.entry import defer_collections
+{before}
+defer_collections()
+import apsw, ctxrank.ranking.context.assembly.assemble, ctxrank.ranking.retrieval.search
+from collections.abc import Mapping
+assert ("keyword" in sys.modules) == {is_whole}, sorted(sys.modules)
+{after}
+import collections.abc
+assert collections.abc.Mapping is Mapping and collections.deque is __import__("_collections").deque
+assert sys.modules["collections"].Counter is collections.Counter and "keyword" in sys.modules
+assert not hasattr(collections, "nothing") and not hasattr(sys.modules["collections"], "nothing")
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import collections", "import collections.abc"])
+@pytest.mark.parametrize(
+    "after", ["", "import functools, enum, yaml", "from collections import OrderedDict", "import collections"]
+)
+def test_the_abstract_types_are_there_without_the_rest_of_collections(before: str, after: str) -> None:
+    code = _DEFERRED.format(before=before, is_whole=bool(before), after=after)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

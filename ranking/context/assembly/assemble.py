@@ -6,7 +6,6 @@
 With a task text and an index the score is the blend; else it is the heuristic alone.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 
 from ctxrank.indexer.clock import now_us
@@ -214,8 +213,9 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     others, facts = _other_candidates(spawn, task, files)
     candidates += others
     if selection.is_by_bearing:
-        priorities = Counter(row.package.priority for row in (*selection.packages, *selection.floored))
-        facts |= {"hidden": dict(priorities), "listing": _listing(request)}
+        priorities = [row.package.priority for row in (*selection.packages, *selection.floored)]
+        hidden = {priority: priorities.count(priority) for priority in dict.fromkeys(priorities)}
+        facts |= {"hidden": hidden, "listing": _listing(request)}
     state = block.state_line(spawn.session, spawn.group)
     if config.team_log is not None:
         # Up to which change of the team's log the store is. No clock: blocks are compared.
