@@ -148,10 +148,11 @@ def insert(change: Change, owner: ReceiptOwner, new: Receipt) -> int:
     """Write a receipt inside the caller's transaction, and let go of the oldest of its group; returns its id."""
     connection = change.connection
     values: dict[str, str | int | None] = {name: getattr(new, name) for name in _STORED_AS_THEY_ARE}
+    reasons = {reason: one_line(reason) for reason in {entry.reason for entry in new.entries}}  # many have the same
     values |= {
         **owner._asdict(),
         "inputs": "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
-        "entries": "\n".join(map(_entry_line, new.entries)),
+        "entries": "\n".join(_entry_line(entry, reasons[entry.reason]) for entry in new.entries),
         "parts": " ".join(f"{digest}:{length}" for digest, length in new.parts),
     }
     # In SQL of its own: every spawn writes one, and nothing else of a spawn needs the module that inserts rows.
@@ -227,9 +228,9 @@ def _parts(text: str) -> list[tuple[str, int]]:
     return [(digest, int(length)) for digest, _, length in pairs]
 
 
-def _entry_line(entry: ReceiptEntry) -> str:
+def _entry_line(entry: ReceiptEntry, reason: str) -> str:
     sign = "+" if entry.is_included else "-"
-    return "\t".join((sign, entry.id, entry.detail, str(entry.tokens), one_line(entry.reason)))
+    return "\t".join((sign, entry.id, entry.detail, str(entry.tokens), reason))
 
 
 def _entry(line: str) -> ReceiptEntry:

@@ -122,7 +122,7 @@ def near_findings(store: Store, plan: Plan, floor: float, among: frozenset[int] 
     groups, parents = _best_findings(plan, _candidates(store, plan, among))
     # A finding's own row and its best passage.
     rows_of = {id_: [row.rowid for row in (groups[id_].own, *groups[id_].passages[:1]) if row] for id_ in parents}
-    scores_of = term_scores(plan, [row for rows in rows_of.values() for row in rows])
+    scores_of = term_scores(plan, plan.engine.rows_of([row for rows in rows_of.values() for row in rows]))
     for id_, rows in rows_of.items():
         shared = _typed(part.term for row in rows for part in scores_of(row))
         worth, count, whole = _telling(shared)

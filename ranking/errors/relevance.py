@@ -45,12 +45,12 @@ def relevant_errors(
         plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
         least = min(LEAST_WORDS, len(plan.values))
         scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
-        rows = find_candidates(plan, scope).rows
-        rows.sort(key=lambda row: (-row.score, row.owner_id))
+        found = find_candidates(plan, scope)
+        rows = sorted(found.rows, key=lambda row: (-row.score, row.owner_id))
         about: list[tuple[int, str]] = []
         others: list[tuple[int, str]] = []
         compared = rows[:_MOST_COMPARED]
-        scores_of = term_scores(plan, [row.rowid for row in compared])
+        scores_of = term_scores(plan, [*found.fetched])
         most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
         for row in compared:
             shared = {part.term.text: part.term for part in scores_of(row.rowid)}

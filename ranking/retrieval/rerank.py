@@ -6,9 +6,9 @@ every document its time and space, for the few that come so far; beyond MAX_RERA
 with 20, 30 and 50 rows: the same within 0.001).
 """
 
+from _operator import neg
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from operator import neg
 
 from ctxrank.indexer.engine import TEXT_COLUMNS, RowText, below_heading
 from ctxrank.indexer.light_typing import NamedTuple
@@ -58,11 +58,12 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     may_be_quoted = len(plan.pairs) >= _LEAST_QUOTED and not plan.unknown
     is_quoted = may_be_quoted and any(_is_source_with(plan.pairs, row) for row in read)
     forms: dict[tuple[str, str], tuple[float, float]] = {}  # (times asked, idf) of each form as typed
+    holding = [stem for row in read for stem in row.positions]
+    writing = [written for row in read for written in row.written]
     for term in plain:
-        holding = sum(term.stems[0] in row.positions for row in read)
+        held = holding.count(term.stems[0])
         for form, times in term.forms:
-            writing = sum((term.stems[0], form) in row.written for row in read)
-            df = scaled_df(term.df, writing, holding)
+            df = scaled_df(term.df, writing.count((term.stems[0], form)), held)
             forms[term.stems[0], form] = (times, inverse_document_frequency(plan.statistics.documents, df))
     best: list[Candidate] = []
     for row in read:
@@ -81,7 +82,7 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
 
 def _is_source_with(pairs: tuple[tuple[str, str, float, float], ...], row: _Read) -> bool:
     """Whether a row has all these neighbours one behind the other, and is of a source that is no test."""
-    if is_test(row.path) or not all(_follows(row.positions, first, second) for first, second, _, _ in pairs):
+    if not all(_follows(row.positions, first, second) for first, second, _, _ in pairs) or is_test(row.path):
         return False
     from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  few queries are quotations
 

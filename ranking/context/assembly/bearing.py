@@ -22,7 +22,7 @@ from ctxrank.ranking.context.assembly.order import (
     without_unused_clones,
 )
 from ctxrank.ranking.context.assembly.shapes import Spawn
-from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
+from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.retrieval.plan import Plan
 
 FIRST, NEAR, BEARS = 0.95, 0.9, 0.3
@@ -39,43 +39,41 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     half = half_score(plan.values)
     # Of the words that the index knows: what bears on a task may lack the others.
     half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
-    groups = matching_groups(plan, eligible)
+    groups, fetched = matching_groups(plan, eligible)
     scores = {id_: group.score for id_, group in groups.items()}
     best = max(scores.values(), default=0.0)
     texts = {id_: calibrated(score, half) for id_, score in scores.items()}
     today = spawn.now // DAY_US
-    rows = rank_packages(eligible, texts, spawn.group, today)
     if calibrated(best, half_known) < FLOOR:
-        rows, clones = without_unused_clones(rows)
+        rows, clones = without_unused_clones(rank_packages(eligible, texts, spawn.group, today))
         said = [row._replace(is_best_known=row.package.priority not in _ABOVE_ANY_FLOOR) for row in rows]
         selection = select_for_zone(spawn.zone, with_reserved(said, spawn.limit))
-        within = with_matches(spawn, plan, groups, selection.packages[: spawn.limit])
+        within = with_matches(spawn, plan, groups, fetched, selection.packages[: spawn.limit])
         return selection._replace(packages=within + selection.packages[spawn.limit :], floored=clones)
 
-    def share(row: RankedPackage) -> float:
-        score = scores.get(row.package.document_id, 0.0)
-        return 0.0 if row.package.is_unused_clone and calibrated(score, half_known) < FLOOR else score / best
+    def share(package: EligiblePackage) -> float:
+        score = scores.get(package.document_id, 0.0)
+        return 0.0 if package.is_unused_clone and calibrated(score, half_known) < FLOOR else score / best
 
     def order(row: RankedPackage) -> tuple[bool, bool, bool, float, int, int]:
         one = row.package
-        return one.is_delivered, one.is_gone, share(row) < FIRST, -row.score, -one.created_at, -one.id
+        return one.is_delivered, one.is_gone, share(one) < FIRST, -row.score, -one.created_at, -one.id
 
-    bearing: list[RankedPackage] = []
-    unsaid: dict[int, RankedPackage] = {}
-    for row in rows:
-        if (part := share(row)) >= BEARS:
-            near = part >= NEAR and not row.package.is_delivered  # what was given before waits for what was not
-            bearing.append(row._replace(standing=IS_NEAR if near else IS_BEARING))
-        else:
-            unsaid[row.package.id] = row
-    bearing.sort(key=order)
+    bearing = [package for package in eligible if share(package) >= BEARS]
+    unsaid = [package for package in eligible if share(package) < BEARS]
+    known: list[RankedPackage] = []
+    for row in sorted(rank_packages(bearing, texts, spawn.group, today), key=order):
+        near = (
+            share(row.package) >= NEAR and not row.package.is_delivered
+        )  # what was given before waits for what was not
+        known.append(row._replace(standing=IS_NEAR if near else IS_BEARING))
     # What text says nothing of is in the order of a block without a task.
-    routed: list[RankedPackage] = []
-    hidden: list[RankedPackage] = []
-    for one in rank_packages([row.package for row in unsaid.values()], None, spawn.group, today):
-        (routed if _is_routed(spawn, one.package) else hidden).append(unsaid[one.package.id])
-    routed = [row._replace(text=0.0, score=blended(0.0, row.parts.total), standing=IS_ROUTED) for row in routed]
-    known = with_matches(spawn, plan, groups, bearing + routed)
+    plain = rank_packages(unsaid, None, spawn.group, today)
+    routed = [row.package for row in plain if _is_routed(spawn, row.package)]
+    hidden = [row for row in plain if not _is_routed(spawn, row.package)]
+    valued = {row.package.id: row for row in rank_packages(routed, {}, spawn.group, today)}
+    known += [valued[package.id]._replace(standing=IS_ROUTED) for package in routed]
+    known = with_matches(spawn, plan, groups, fetched, known)
     if spawn.zone is limits.CONSERVATIVE:
         plain = [row._replace(standing="") for row in known]
         return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=tuple(hidden))

@@ -93,7 +93,7 @@ def find_files(plan: Plan, store: Store, task: str, query: Query) -> FoundFiles:
     least = max((group.worth for group, id_, _ in ranked if id_ not in named), default=0.0) * _MIN_SHARE_OF_BEST
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
-    words_of = telling_words(plan, [row[0] for row in ranked])
+    words_of = telling_words(plan, plan.engine.rows_of([row[0].best.rowid for row in ranked]))
     for group, id_, checkout in ranked:
         text, words = calibrated(group.score, half), words_of(group)
         if id_ in named or (group.worth >= least and text >= FLOOR and len(words) >= least_words):

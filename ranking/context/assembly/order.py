@@ -6,9 +6,10 @@ With a task text the score is the blend of the heuristic and of how well a packa
 or without an index, it is the heuristic alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.engine import Row
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import TaskGroup
 from ctxrank.indexer.store.facets import Scope, document_id_of
@@ -168,22 +169,23 @@ def select_by_heuristic(spawn: Spawn, eligible: list[EligiblePackage]) -> ZoneSe
     return selection._replace(packages=explained + selection.packages[limit:])
 
 
-def matching_groups(plan: Plan, eligible: list[EligiblePackage]) -> dict[int, HitGroup]:
-    """The packages that hold a word of the task, by the ids of their documents."""
+def matching_groups(plan: Plan, eligible: list[EligiblePackage]) -> tuple[dict[int, HitGroup], Iterable[Row]]:
+    """The packages that hold a word of the task, by the ids of their documents, and the index's rows that say so."""
     if not eligible:
-        return {}
+        return {}, ()
     sessions = tuple(sorted({package.session_id for package in eligible}))
     # Their numbers say all else: that they are packages, and none that is superseded.
     scope = Scope(session_ids=sessions, document_ids=frozenset(package.document_id for package in eligible))
-    return grouped(reranked(plan, find_candidates(plan, scope)).rows)
+    found = reranked(plan, find_candidates(plan, scope))
+    return grouped(found.rows), found.fetched
 
 
 def with_matches(
-    spawn: Spawn, plan: Plan, groups: Mapping[int, HitGroup], rows: list[RankedPackage]
+    spawn: Spawn, plan: Plan, groups: Mapping[int, HitGroup], fetched: Iterable[Row], rows: list[RankedPackage]
 ) -> list[RankedPackage]:
     """The packages with the words and the passages that match, and where it is asked for with their scores' trees."""
-    found = [groups.get(row.package.document_id) for row in rows]
-    words_of = telling_words(plan, [group for group in found if group])
+    found, by_id = [groups.get(row.package.document_id) for row in rows], {row[0]: row for row in fetched}
+    words_of = telling_words(plan, [by_id[group.best.rowid] for group in found if group])
     rows = [row._replace(group=group, words_of=words_of) for row, group in zip(rows, found, strict=True)]
     if not spawn.request.is_explained:
         return rows
@@ -199,9 +201,9 @@ def best_passages(group: HitGroup, most: int, least_share: float) -> tuple[int, 
     return tuple(document_id_of(row.rowid) for row in group.passages[:most] if row.score >= least)
 
 
-def telling_words(plan: Plan, groups: list[HitGroup]) -> Callable[[HitGroup | None], tuple[str, ...]]:
-    """What gives the words of the task that the best row of one of these hits rests on, the most telling first."""
-    scores_of = term_scores(plan, [group.best.rowid for group in groups])
+def telling_words(plan: Plan, rows: list[Row]) -> Callable[[HitGroup | None], tuple[str, ...]]:
+    """What gives the words of the task that the best row of a hit, one of these, rests on, the most telling first."""
+    scores_of = term_scores(plan, rows)
 
     def words_of(group: HitGroup | None) -> tuple[str, ...]:
         parts = scores_of(group.best.rowid) if group else ()

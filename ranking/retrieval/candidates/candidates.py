@@ -5,9 +5,9 @@ scoped search never asks the engine to rank, which walks every posting list of t
 matches too many rows, only those are scored that may be among the best (threshold.py).
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from _operator import attrgetter, itemgetter, sub
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate, chain, compress, groupby, repeat
-from operator import attrgetter, itemgetter, sub
 
 from ctxrank.indexer.engine import FieldWeights, Row, RowQuery
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -62,6 +62,7 @@ class Candidates(NamedTuple):
     rows: list[Candidate]
     is_complete: bool  # whether these are all rows that match
     pruned_count: int = 0  # documents that match and were found to be none of the best
+    fetched: Iterable[Row] = ()  # the index's rows that were scored
 
 
 class TermScore(NamedTuple):
@@ -185,7 +186,7 @@ def find_candidates(
     scores = scores or scored(rows)
     found = _candidates(rows, scores)
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
-    return Candidates(found if plan.required else [*compress(found, scores)], is_complete, pruned_count)
+    return Candidates(found if plan.required else [*compress(found, scores)], is_complete, pruned_count, rows)
 
 
 def scored_rows(plan: Plan, rows: list[Row]) -> list[Candidate]:
@@ -199,12 +200,11 @@ def _candidates(rows: list[Row], scores: list[float]) -> list[Candidate]:
     return [*map(Candidate._make, parts)]
 
 
-def term_scores(plan: Plan, rowids: Collection[int]) -> Callable[[int], list[TermScore]]:
+def term_scores(plan: Plan, rows: list[Row]) -> Callable[[int], list[TermScore]]:
     """What gives the summands of the score of each of these rows, the largest first: what `find_candidates` added up.
 
-    They are read at once and made for each row that is asked about; a row that is gone has none.
+    They are made for each row that is asked about; a row that is gone has none.
     """
-    rows = plan.engine.rows_of(rowids) if rowids else []
     frequencies, lengths = Scorer(plan).frequencies(rows), {row[0]: row[2] for row in rows}
     return lambda rowid: term_scores_of(plan, frequencies(rowid), lengths.get(rowid, 0), plan.statistics.average_length)
 

@@ -131,7 +131,7 @@ def _as_fts5(store: Store, plan: Plan, rowid: int) -> float:
     length_of_all = (state.total_length + facets * state.documents + 1) / total
     score = 0.0
     with engine.snapshot():
-        parts = term_scores(plan, [rowid])(rowid)
+        parts = term_scores(plan, engine.rows_of([rowid]))(rowid)
     for part in parts:
         idf = max(log((total - part.term.df + 0.5) / (part.term.df + 0.5)), 1e-6)
         score += idf * tf_saturation(part.tf, part.length + facets, length_of_all, k1=1.2, b=0.75)
