@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import functools
+import itertools
 import pickle
 import typing
 from collections.abc import Callable, Iterator
@@ -51,6 +52,19 @@ def test_wrong_values_are_refused(kind: type[Point]) -> None:
         kind(1)._replace(z=1)  # type: ignore[call-arg]  # the wrong name is the point
     with pytest.raises(AttributeError):
         kind(1).x = 2  # type: ignore[misc]  # so is the assignment
+
+
+def test_each_way_of_giving_values_is_taken_or_refused_as_by_the_model() -> None:
+    names = ("x", "y", "z")
+    for count, chosen in itertools.product(range(4), itertools.product((False, True), repeat=3)):
+        named = {name: place for place, name in enumerate(itertools.compress(names, chosen), start=10)}
+        made: list[tuple[int, ...] | None] = []
+        for kind in (Point, Model):
+            try:
+                made.append(tuple(kind(*range(count), **named)))
+            except TypeError:
+                made.append(None)
+        assert made[0] == made[1], (count, named)
 
 
 def test_what_is_refused_is_said() -> None:
