@@ -78,9 +78,10 @@ _FIRST_TAG = "\U000e0000"
 
 
 def _others(text: str) -> str:
-    """What of a text is neither ASCII that is shown nor a newline or tab."""
-    # It is cut out as bytes: a set of all characters of a passage takes five times as long.
-    return text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII).decode("utf-8", "surrogatepass")
+    """The characters of a text that are neither ASCII that is shown nor a newline or tab, each once."""
+    # They are cut out as bytes: a set of all characters of a passage takes five times as long.
+    others = text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII)
+    return "".join({*others.decode("utf-8", "surrogatepass")})
 
 
 def _is_shown(others: str) -> bool:
