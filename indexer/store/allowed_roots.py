@@ -126,7 +126,7 @@ def allow(location: Location, connection: apsw.Connection, folder: str) -> None:
 def _recorded(connection: apsw.Connection) -> set[str]:
     """The folders that the user's configuration has for a store."""
     identity = identity_of(connection)
-    if known_lines(identity.uuid) and not is_known(identity):  # another's name: it travels with exports
+    if not is_known(identity) and known_lines(identity.uuid):  # another's name: it travels with exports
         return set()
     entries = [line.partition("\t") for line in read_state(_path()).split("\n")]
     return {folder.rstrip() for uuid, tab, folder in entries if tab and uuid == identity.uuid}
