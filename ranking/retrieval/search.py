@@ -301,12 +301,12 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
     They are blended by falling text score, until no heuristic could lift what is left above what is found.
     """
     ranked: list[_Ranked] = []
-    waiting = dict(page.groups)
+    groups, taken = page.groups, set[int]()
     half, weight, today = call.limits.half, call.plan.tuning.text, call.question.today
     most_lifted = page.priors.highest if page.priors else 1.0
-    for ids in (*page.first, frozenset(waiting)):
-        groups = {id_: waiting.pop(id_) for id_ in ids if id_ in waiting}
-        by_text = sorted([(group.score, parent_id) for parent_id, group in groups.items()], reverse=True)
+    for ids in (*page.first, groups.keys()):
+        by_text = sorted([(groups[id_].score, id_) for id_ in ids if id_ in groups and id_ not in taken], reverse=True)
+        taken |= ids
         best: list[_Ranked] = []
         wanted = max(limit, 0) - len(ranked)
         start, end = 0, min(_FIRST_CHUNK * wanted, _CHUNK)
