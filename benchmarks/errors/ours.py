@@ -44,7 +44,7 @@ class Ours:
         considered = consider(self.opened.primary, signed(text), Whose(PROJECT))
         if not considered.eligible:
             return None
-        known, likeness, _, margin, rivals, _ = one = considered.eligible[0]
+        known, likeness, _, margin, rivals, *_ = one = considered.eligible[0]
         return Best(self._groups[known.pattern_id], one.family, evidence(likeness, margin, rivals))
 
     def close(self) -> None:

@@ -71,6 +71,8 @@ class KnownError(NamedTuple):
 def put(change: Change, pattern_id: int, project: str, signature: Signature) -> None:
     """Write a pattern's signature, of a redacted text, over the one it had, of which what was learned stays."""
     numbers = [number_of(project, term) for term in (*terms_of(signature), tool_term(signature))]
+    # The whole report, where it is read again as the same.
+    is_whole = any(_read(one) == _read(signature) for one in map(sign, error_units(signature.report)[:1]))
     features = {"type": signature.error_type, **{name: getattr(signature, name) for name in _KEPT_FEATURES}}
     query = "DELETE FROM error_signatures WHERE pattern_id = ? RETURNING iif(json_valid(features), features, '{}')"
     for (before,) in list(change.connection.execute(query, (pattern_id,))):
@@ -83,11 +85,15 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature) -> 
         """,
         (pattern_id, signature.normaliser, signature.template, signature.instance, signature.family,
          signature.language, signature.headline, dumps(features, ensure_ascii=False), dumps(numbers),
-         signature.text),
+         signature.report if is_whole else signature.text),
     )  # fmt: skip
     change.connection.executemany(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id) VALUES (?, ?)", [(n, pattern_id) for n in numbers]
     )
+
+
+def _read(one: Signature) -> tuple[object, ...]:
+    return one.instance, one.frames, one.reasons
 
 
 def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
@@ -235,6 +241,6 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
             tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
             tuple(found.get("notes", ())), template, instance, found["message"],
             found.get("missing", ""), found.get("outcome", ""), tuple(found.get("reasons", ())), found.get("file", ""),
-            found.get("raised_in", ""), text,
+            found.get("raised_in", ""), text, text,
         )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)._replace(varying=tuple(found.get("varying", ())))

@@ -8,12 +8,14 @@ module named X" needs the X). NORMALISER_VERSION is stored with each signature; 
 again.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator
 
 from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import STOPWORDS, missing_name
 from ctxrank.indexer.errors.parse.frames import Frame, file_of, last_part, own_frames
+from ctxrank.indexer.errors.parse.reasons import tells
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
@@ -22,13 +24,14 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # Grows by one when the same output would give another signature; what is stored is then signed again.
-NORMALISER_VERSION = 23
+NORMALISER_VERSION = 24
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
 _MAX_TERMS = 48
 _FRAMES_KEPT = 8
 _MOST_PASSED_ON = 6
+_MARGIN = " |\u2502\u2514\u250c\u2500^*>"  # what a line of a report is drawn with
 _LEAST_PASSED_ON = 4  # words
 
 NEGATIONS = listed("negations")
@@ -65,6 +68,7 @@ class Signature(NamedTuple):
     file: str = ""  # the name of the one that it speaks of
     raised_in: str = ""  # the place in others' code that raised it, where one did
     text: str = ""  # the lines that it was read from
+    report: str = ""  # those and what else was printed
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -77,6 +81,11 @@ class Signature(NamedTuple):
         return fingerprint(*map(lasting, self.reasons)) if self.reasons else ""
 
     @property
+    def told(self) -> dict[tuple[str, ...], str]:
+        """The lines beside the message that may say what is wrong, by their templates."""
+        return told_beside(self.message, self.report)
+
+    @property
     def is_traced(self) -> bool:
         """Whether calls of the project say where it happened."""
         return bool(self.frames) and self.family in ("trace", "test")
@@ -85,6 +94,25 @@ class Signature(NamedTuple):
 def content_of(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words of a template that carry meaning."""
     return tuple(word for word in words if word[0] != "<" and word not in STOPWORDS)
+
+
+@functools.lru_cache(maxsize=64)
+def told_beside(message: str, report: str) -> dict[tuple[str, ...], str]:
+    """The lines beside a message that may say what is wrong, by their templates; no calls, advice or progress.
+
+    Where the message stands behind a place, others that do are errors of their own.
+    """
+    lines = report.split("\n")
+    is_listed = any(message in line and _SAID["listed"].match(line) for line in lines)
+    others = (line.strip(_MARGIN) for line in lines if not (is_listed and _SAID["listed"].match(line)))
+    told = {masked(line).words: line for line in others if tells(line) and message not in line}
+    return {words: told[words] for words in told if len(_ordinary(words)) >= _LEAST_NOTE}
+
+
+def are_told_apart(one: Signature, other: Signature) -> bool:
+    """Whether the reports of one message both say what the other does not."""
+    said, stored = one.told.keys(), other.told.keys()
+    return bool(said - stored and stored - said)
 
 
 def sign(unit: ErrorUnit) -> Signature:
@@ -132,6 +160,7 @@ def sign(unit: ErrorUnit) -> Signature:
         last_part(file),
         "" if not unit.frames or unit.frames[-1].is_ours else unit.frames[-1].place,
         unit.text,
+        unit.report or unit.text,
     )
 
 

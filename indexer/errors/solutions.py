@@ -19,7 +19,7 @@ from ctxrank.indexer.errors import lookup, patterns
 from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import ErrorPattern, State, state_of
-from ctxrank.indexer.errors.signature import Signature, fingerprint, sign
+from ctxrank.indexer.errors.signature import Signature, are_told_apart, fingerprint, sign
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import revise
@@ -133,6 +133,8 @@ def pattern_of(connection: apsw.Connection, signature: Signature, project: str, 
             continue  # they failed at different places of the code
         if one.reasons and signature.reasons and one.given_reason != signature.given_reason:
             continue  # or for different reasons
+        if not signature.frames and are_told_apart(one, signature):
+            continue  # which other lines of their reports say
         query = "SELECT lang FROM error_patterns WHERE id = ?"
         if lang is None or read_value(connection, query, (known.pattern_id,), str) in (None, lang):
             return known.pattern_id
@@ -143,7 +145,10 @@ def _insert(change: Change, signature: Signature, new: NewKnownError, now: int) 
     place = signature.frames[-1].place if signature.is_traced else ""
     # Twice the width of a fingerprint: as wide as the SHA-256 that other stores know a pattern by.
     alone = (signature.instance, place, new.lang or "", *filter(None, (signature.given_reason,)))
-    pattern_hash = fingerprint(*alone) + fingerprint(signature.template, place)
+    of_place = fingerprint(signature.template, place)
+    pattern_hash = fingerprint(*alone) + of_place
+    if patterns.find(change.connection, new.project, pattern_hash) is not None:  # the message of another report
+        pattern_hash = fingerprint(*alone, *map(" ".join, signature.told)) + of_place
     return patterns.upsert(
         change,
         ErrorPattern(

@@ -19,6 +19,7 @@ import apsw
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.catalogue import file_tables, forget_memories, kinds_of
 from ctxrank.indexer.declarations import Column, Kind, Table
+from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import require_owners
@@ -278,7 +279,9 @@ def _plan_the_same(primary: apsw.Connection, plan: Plan) -> list[str]:
         SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1)) UNION
         SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))
     """
-    purged = _texts(primary, query, id_list(plan.rows["error"]))
+    reports = _texts(primary, query, id_list(plan.rows["error"]))
+    # A failure that was seen is kept as its error alone.
+    purged = [*reports, *(error_units(report)[0].text for report in reports if report.strip())]
     plan.failures.extend(purged)
     return purged
 

@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from ctxrank.indexer.errors.masks import QUOTES, level, masked, tokens
+from ctxrank.indexer.errors.masks import QUOTES, lasting, level, masked, tokens
 from ctxrank.indexer.errors.missing import STOPWORDS
 from ctxrank.indexer.errors.parse.frames import last_part
-from ctxrank.indexer.errors.parse.reasons import tells
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.signature import NEGATIONS, Signature, content_of, passed_on, without_suggestion
@@ -28,7 +27,6 @@ _CODES = listed("before codes")
 _SAID = Expressions("differences")
 _PATHS = Expressions("masks")
 _UNITS = Expressions("units")
-_MARGIN = " |\u2502\u2514\u250c\u2500^*>"  # what a line of a report is drawn with
 _LEAST_REASON = 2  # words that carry meaning
 
 
@@ -52,14 +50,33 @@ def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     return in_message or (() if says_all else tuple(_between_reasons(asked.reasons, known.reasons, files)))
 
 
-def reworded(asked: Signature, known: Signature) -> tuple[Difference, ...]:
-    """The lines beside one message that only one of two reports has, where each is told in other words in the other.
+def is_same_report(asked: Signature, known: Signature) -> bool:
+    """Whether two reports are the same line by line, but for numbers, times and folders, of which none is the point."""
+    said, stored = _printed(asked.report), _printed(known.report)
+    return (
+        asked.missing == known.missing
+        and len(said) == len(stored)
+        and all(one == other or _lasting(one) == _lasting(other) for one, other in zip(said, stored, strict=True))
+        and not differing(asked, known)
+    )
 
-    Names may differ in each line. Not what stands in code, or is said by a tool whose messages are known.
+
+def _printed(report: str) -> list[str]:
+    return [line.strip() for line in report.split("\n") if line.strip()]
+
+
+def _lasting(line: str) -> str:
+    return _SAID["numbers"].sub("0", lasting(line))
+
+
+def reworded(asked: Signature, known: Signature) -> tuple[Difference, ...]:
+    """The lines of which only one of two reports has each, where they are told in other words in the other.
+
+    Names may differ in each line. Not beside calls, nor of a compiler whose messages are known: it lists many.
     """
-    if asked.template != known.template or asked.frames or asked.language in _OF_KNOWN_LANGUAGES:
+    if asked.frames or (asked.codes and asked.family == "compiler" and asked.language in _OF_KNOWN_LANGUAGES):
         return ()
-    said, stored = _lines(asked), _lines(known)
+    said, stored = asked.told, known.told
     left = [line for line in stored if line not in said]
     pairs = [(line, max(left, key=lambda one: align(line, one).share)) for line in said if left and line not in stored]
     return tuple(
@@ -67,13 +84,6 @@ def reworded(asked: Signature, known: Signature) -> tuple[Difference, ...]:
         for line, other in pairs
         if any(_is_reworded(line[here], other[there]) for here, there in gaps(line, other))
     )
-
-
-def _lines(one: Signature) -> dict[tuple[str, ...], str]:
-    """The lines beside a message that may say what is wrong, by their templates; no calls, advice or progress."""
-    beside = (line for line in one.text.split("\n") if tells(line) and one.message not in line)
-    told = {masked(line.strip(_MARGIN)).words: line for line in beside}
-    return {line: told[line] for line in told if len(list(filter(is_ordinary, content_of(line)))) >= _LEAST_REASON}
 
 
 def _is_reworded(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
@@ -216,7 +226,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     if one is None or other is None:
         alone = one or other
         return about.names_vary or (alone is not None and alone.kind == "path" and _says_where(alone, about))
-    is_code = one.before in _CODES
+    is_code = one.before in _CODES and one.kind != "time"
     if one.kind == other.kind and one.kind in _VARYING and not is_code:
         return True
     mine, theirs = one.bare, other.bare

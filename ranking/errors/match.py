@@ -32,7 +32,7 @@ from ctxrank.ranking.errors.calibration import (
     record_bound,
 )
 from ctxrank.ranking.errors.confidence import SAME_ERROR, SURE_BY_WORD, confidence_in
-from ctxrank.ranking.errors.differences import Difference, bound_elsewhere, differing, reworded
+from ctxrank.ranking.errors.differences import Difference, bound_elsewhere, differing, is_same_report, reworded
 from ctxrank.ranking.errors.similarity import Likeness, compare
 
 Grade = Literal["exact", "template", "near"]
@@ -46,6 +46,7 @@ _CODE_BONUS = 1.0
 _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
+_AGAIN_BONUS = 2.0
 
 _ASSERTIONS = words("assertions")
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
@@ -96,6 +97,7 @@ class KnownCandidate(NamedTuple):
     margin: float | None = None
     rivals: int = 0
     stands_alone: bool = False  # the very same message, which means the same wherever it is printed
+    is_again: bool = False  # the same report, line by line
 
     @property
     def family(self) -> CalibrationFamily:
@@ -105,7 +107,8 @@ class KnownCandidate(NamedTuple):
     @property
     def recognition(self) -> float:
         """How sure it is that this is the same error."""
-        return recognition(self.family, evidence(self.likeness, self.margin, self.rivals))
+        recognised = recognition(self.family, evidence(self.likeness, self.margin, self.rivals))
+        return max(recognised, SAME_ERROR) if self.is_again else recognised
 
 
 class Considered(NamedTuple):
@@ -121,7 +124,7 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
     considered = consider(connection, asked, whose)
     shown = max(limit, 1)
     sure = [one for one in considered.eligible if min(one.recognition, SAME_ERROR) >= LEAST_RECOGNITION[one.family]]
-    told = [(one, () if one.likeness.frames > 0 else _renamed(asked, one.known)) for one in sure]
+    told = [(one, () if one.is_again or one.likeness.frames > 0 else _renamed(asked, one.known)) for one in sure]
     is_told_often = bool(told) and lookup.is_told_often(connection, whose, asked)
     matches = tuple(_rated(asked, one, is_told_often=is_told_often) for one, renamed in told if not renamed)
     others = [one for one in told if one[1]] + [
@@ -172,8 +175,9 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     for stored in looked_up:
         known = stored._replace(signature=as_passed_on(stored.signature, asked))
         likeness = compare(asked, known.signature)
-        score = score_of(likeness)
-        if needs_more and likeness.frames != 2:
+        is_again = is_same_report(asked, known.signature)
+        score = score_of(likeness) + _AGAIN_BONUS * is_again
+        if needs_more and likeness.frames != 2 and not (is_again and asked.told):
             continue
         if objection := _objection(asked, known.signature, likeness):
             objections.append((score, known.pattern_id, objection))
@@ -181,7 +185,7 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
                 renamed.append(KnownCandidate(known, likeness, score))
         else:
             stands_alone = likeness.is_instance and likeness.frames == 1 and not _is_local(asked)
-            eligible.append(KnownCandidate(known, likeness, score, stands_alone=stands_alone))
+            eligible.append(KnownCandidate(known, likeness, score, stands_alone=stands_alone, is_again=is_again))
     eligible.sort(key=_best_first)
     renamed.sort(key=_best_first)
     if needs_more and not eligible:

@@ -48,6 +48,8 @@ _MAX_FRAMES = 60
 _MAX_DETAIL_LINES = 40
 _MAX_MESSAGE = 600
 _MAX_UNIT_TEXT = 2000
+_MOST_LINES = 60  # of a report
+_MAX_REPORT = 4000
 
 _PRINTED = Expressions("units")
 
@@ -68,6 +70,7 @@ class ErrorUnit(NamedTuple):
     rank: int = 0  # smaller explains more
     why: str = ""  # a sentence: why it is at this position
     reasons: tuple[str, ...] = ()  # of the first one: what the report says beside its message
+    report: str = ""  # all that was printed; of much, what stands around the first one
 
 
 def error_units(text: str) -> tuple[ErrorUnit, ...]:
@@ -88,7 +91,16 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
         if unit.family == "tool" and not names_something(unit.message):  # what completes it stands below
             below = reasons_beside(unit.message, lines, unit.line, unit.line + unit.text.count("\n") + 1)
             led[at] = unit._replace(reasons=next((some.lines for some in below), ()))
-    return tuple(led)[:MAX_UNITS]
+    report = _report(lines, led[0].line if led else 0)
+    return tuple(unit._replace(report=report) for unit in led[:MAX_UNITS])
+
+
+def _report(lines: list[str], at: int) -> str:
+    """The lines that other reports are compared with; '' where they are too long to be kept."""
+    if len(lines) > _MOST_LINES:
+        lines = lines[max(0, at - _MOST_LINES // 2) :][:_MOST_LINES]
+    report = "\n".join(lines)
+    return report if len(report) <= _MAX_REPORT else ""
 
 
 def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:

@@ -440,3 +440,20 @@ def test_what_was_learned_of_an_error_is_exported_and_comes_in_again(store: Stor
         bring(other, exported_bytes(store))
         answer = recognise(other.primary, LOCKFILE.format("cart"), Asked("default", now_us()))
         assert [fix.match.grade for fix in answer.fixes] == ["template"]
+
+
+def test_what_is_kept_of_an_error_is_its_whole_report_where_that_is_read_as_the_same(store: Store) -> None:
+    whole = f"Compiling a\n{LOCKFILE.format('a')}\nDone"
+    recognised = recognition_of(store.primary, save_error(store, NewKnownError(whole, "Upgrade it.")).id)
+    assert recognised is not None and recognised.unit == whole
+    steps = "step of it\n" * 70
+    cut = f"FAILED (failures=1)\n{steps}ValueError: bad zebra\n{steps}"
+    recognised = recognition_of(store.primary, save_error(store, NewKnownError(cut, "Feed it.")).id)
+    assert recognised is not None and recognised.unit.count("\n") in (0, 59)
+
+
+def test_two_reports_with_one_closing_line_are_two_errors(store: Store) -> None:
+    report = "The song says: {}\n\nParsing...\n\nError: the files of 'a.ly' did not compile\n"
+    told = ["not a note name: x", "the file is too old", "not a note name: y"]
+    saved = [save_error(store, NewKnownError(report.format(one), f"Edit {one}.")).id for one in told]
+    assert saved[0] == saved[2] != saved[1]

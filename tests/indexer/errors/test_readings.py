@@ -20,7 +20,7 @@ _NAMED = {
     **{f"report: {name}": text for name, (text, _, _) in REPORTS.items()},
     **{f"longer: {name}": text for name, text in LONGER.items()},
 }
-_NOT_SHOWN = ("text", "message", "why", "line", "rank", "family", "tool")  # of a unit; some in its first line
+_NOT_SHOWN = ("text", "report", "message", "why", "line", "rank", "family", "tool")  # of a unit; some in its first line
 _SIGNED = ("language", "headline", "values", "details", "notes", "conditions", "missing", "file")
 
 

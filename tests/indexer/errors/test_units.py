@@ -33,6 +33,15 @@ def test_what_is_kept_of_an_error_signs_to_the_same_signature(text: str) -> None
         assert (kept.template, kept.instance, kept.frames) == (signature.template, signature.instance, signature.frames)
 
 
+def test_a_report_is_all_that_was_printed_or_what_stands_around_the_error() -> None:
+    short = "Compiling a\nerror: no such thing as 'x'\nerror: no such thing as 'y'\n1 step done"
+    assert {unit.report for unit in error_units(short)} == {short}
+    lines = [f"step {number} of 'a'" for number in range(200)]
+    lines[150] = "error: no such thing as 'x'"
+    assert first("\n".join(lines)).report.split("\n") == lines[120:180]
+    assert first("\n".join([*lines[:120], "x" * 1999, "x" * 1999, *lines[150:]])).report == ""  # too long to be kept
+
+
 def test_the_last_exception_of_a_chain_leads_with_its_frames_and_their_code() -> None:
     unit = first(TRACEBACK)
     assert (unit.error_type, unit.message) == ("PaymentError", "no rate for CHF")

@@ -203,6 +203,15 @@ def test_an_error_takes_the_failures_along_that_were_it(store: Store) -> None:
     assert forgot.removed == {"error": 1} and is_forgotten(store, forgot)
 
 
+def test_a_failure_that_was_one_line_of_a_purged_report_is_not_written_again(store: Store) -> None:
+    saved = save_error(store, NewKnownError(f"Compiling a\nValueError: bad {WORD}\nDone\n", "Drop it."))
+    with store.write() as change:
+        create_session(change, NewSession("S"))
+    forgot = forget_document(store, parse_ref(f"error:{saved.id}"))
+    assert is_forgotten(store, forgot)
+    assert record_failure(store, FailurePlace("S"), _failure(WORD), None) is None
+
+
 def test_a_failure_that_was_purged_with_its_error_is_counted_and_not_written_again(store: Store) -> None:
     text = f"ValueError: bad {WORD}\n"
     saved = save_error(store, NewKnownError(text, "Drop it."))

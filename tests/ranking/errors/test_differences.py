@@ -84,6 +84,9 @@ def test_another_name_is_a_difference(asked: str, known: str, named: tuple[str, 
 
 LABELLED = "error[E2G22]: TypeError\n --> x.k:1:5\n1 |  {0} = 3\n  |  ^ {1}\n"
 
+BUILD = "Compiling library std\n{}\n\nMore of it is to come.\n\nError: Failed to compile the 'cart'\n"
+CODED = "error[E0308]: mismatched types\n --> x.rs:1:5\n{}\n"
+
 
 @pytest.mark.parametrize(
     ("asked", "known", "is_reworded"),
@@ -96,7 +99,10 @@ LABELLED = "error[E2G22]: TypeError\n --> x.k:1:5\n1 |  {0} = 3\n  |  ^ {1}\n"
             LABELLED.format("a", ""),
             False,
         ),  # an output is often cut
-        ("x.rs:1:2: error: no\n  the queue is full and closed", "x.rs:1:2: error: no\n  no lock was taken", False),
+        (BUILD.format("the queue is full and closed"), BUILD.format("no lock was taken"), True),
+        (BUILD.format("Compiling the queue"), BUILD.format("Checking some lock"), False),
+        ("x.k:1:2: error: no\nx.k:3:4: error: the queue is full", "x.k:1:2: error: no\nx.k:3:4: error: no lock", False),
+        (CODED.format("the queue is full and closed"), CODED.format("no lock was taken"), False),
     ],
 )
 def test_other_words_beside_a_message_are_a_difference_and_another_name_there_is_none(

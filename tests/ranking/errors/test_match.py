@@ -49,7 +49,7 @@ def save(store: Store, text: str, *, project: str = "default", confirmations: in
         number = patterns.upsert(
             change,
             patterns.ErrorPattern(
-                project, signature.instance + signature.given_reason, signature.error_type, text[:60], "Fix it.", 1, 1
+                project, signature.instance + signature.report, signature.error_type, text[:60], "Fix it.", 1, 1
             ),
         )
         lookup.put(change, number, project, signature)
@@ -630,6 +630,29 @@ def test_a_summary_alone_is_never_known_and_says_why(store: Store, text: str) ->
     answer = ask(store, text)
     assert answer.matches == ()
     assert answer.reason == "The output says only that something failed, not what."
+
+
+CLOSED = "warning: cart.adoc: line {}: {}\nmake: *** [Makefile:{}: build/cart.html] Error 1\n"
+
+
+def test_a_report_that_only_concludes_is_known_by_all_of_its_lines(store: Store) -> None:
+    save(store, CLOSED.format(15, "unterminated listing block", 43))
+    other = save(store, CLOSED.format(15, "no such macro", 43))
+    again = ask(store, CLOSED.format(32, "no such macro", 66))
+    assert [origin_and_number(match.pattern_id)[1] for match in again.matches] == [other]
+    assert ask(store, CLOSED.format(15, "section out of sequence", 43)).matches == ()
+
+
+def test_of_reports_with_one_closing_line_the_one_with_the_same_lines_is_known(store: Store) -> None:
+    numbers = [save(store, REPORT.format(reason)) for reason in ("not a note name: x", "the file is too old")]
+    for number, reason in zip(numbers, ("not a note name: x", "the file is too old"), strict=True):
+        (match, *_) = ask(store, REPORT.format(reason)).matches
+        assert origin_and_number(match.pattern_id)[1] == number
+    answer = ask(store, REPORT.format("there is an unknown escaped string"))
+    assert answer.matches == () and answer.same_kind
+
+
+REPORT = "Processing the song\n\nThe song says: {}\n\nParsing...\n\nError: the files of 'a.ly' did not compile\n"
 
 
 def test_a_summary_below_a_known_error_takes_nothing_from_it(store: Store) -> None:
