@@ -71,15 +71,16 @@ def defer_collections() -> None:
     SQLite's module asks for no more. The rest is loaded as soon as something of it is asked for.
     """
     light = type(sys)("collections")
+    known: dict[str, object] = light.__dict__
 
     def of_the_rest(name: str) -> object:
-        del sys.modules["collections"], vars(light)["__getattr__"]
-        whole = __import__("collections")
-        vars(whole)["abc"] = _collections_abc
-        vars(light).update(vars(whole))
-        return getattr(whole, name)
+        sys.modules.pop("collections", None)
+        known.pop("__getattr__", None)
+        known.update(__import__("collections").__dict__)
+        sys.modules["collections"] = light
+        return getattr(light, name)
 
-    vars(light).update(abc=_collections_abc, __getattr__=of_the_rest)
+    known.update(abc=_collections_abc, __getattr__=of_the_rest)
     if "collections" not in sys.modules:
         sys.modules.update({"collections": light, "collections.abc": _collections_abc})
 

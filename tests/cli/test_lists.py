@@ -193,6 +193,6 @@ def test_a_search_below_a_path_that_nothing_has_says_so(shop: str, capsys: pytes
     for words in (("token", "--path", "nosuch/"), ("token", "path:nosuch/"), ("path:nosuch/",)):
         assert run(["--db", shop, "search", *words]) == 1
         assert "ctxrank: Nothing has the path 'nosuch/'." in capsys.readouterr().err
-    for words in (("xyzzy", "--path", "*.md"), ("token", "--path", "*.md", "--path", "nosuch/"), ("xyzzy",)):
-        run(["--db", shop, "search", *words])
+    for found in (("xyzzy", "--path", "*.md"), ("token", "--path", "*.md", "--path", "nosuch/"), ("xyzzy",)):
+        run(["--db", shop, "search", *found])
         assert "has the path" not in capsys.readouterr().err

@@ -63,10 +63,9 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     unsaid = [package for package in eligible if share(package) < BEARS]
     known: list[RankedPackage] = []
     for row in sorted(rank_packages(bearing, texts, spawn.group, today), key=order):
-        near = (
-            share(row.package) >= NEAR and not row.package.is_delivered
-        )  # what was given before waits for what was not
-        known.append(row._replace(standing=IS_NEAR if near else IS_BEARING))
+        # What was given before waits for what was not.
+        is_near = share(row.package) >= NEAR and not row.package.is_delivered
+        known.append(row._replace(standing=IS_NEAR if is_near else IS_BEARING))
     # What text says nothing of is in the order of a block without a task.
     plain = rank_packages(unsaid, None, spawn.group, today)
     routed = [row.package for row in plain if _is_routed(spawn, row.package)]
