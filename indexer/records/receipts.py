@@ -229,8 +229,7 @@ def _parts(text: str) -> list[tuple[str, int]]:
 
 
 def _entry_line(entry: ReceiptEntry, reason: str) -> str:
-    sign = "+" if entry.is_included else "-"
-    return "\t".join((sign, entry.id, entry.detail, str(entry.tokens), reason))
+    return "\t".join(("+" if entry.is_included else "-", entry.id, entry.detail, str(entry.tokens), reason))
 
 
 def _entry(line: str) -> ReceiptEntry:

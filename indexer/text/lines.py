@@ -78,10 +78,10 @@ _FIRST_TAG = "\U000e0000"
 
 
 def _others(text: str) -> str:
-    """The characters of a text that are neither ASCII that is shown nor a newline or tab, each once."""
-    # They are cut out as bytes: a set of all characters of a passage takes five times as long.
-    others = text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII)
-    return "".join({*others.decode("utf-8", "surrogatepass")})
+    """What of a text is neither ASCII that is shown nor a newline or tab, each character once."""
+    # It is cut out as bytes: a set of all characters of a passage takes five times as long.
+    cut = text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII)
+    return "".join({*cut.decode("utf-8", "surrogatepass")})
 
 
 def _is_shown(others: str) -> bool:

@@ -56,7 +56,7 @@ class Item(NamedTuple):
         """The step that raises it from the level below to this one: at the last one nothing is reserved any more."""
         below = self.prices[at - 1] if at else 0
         kept = self.reserve if at == len(self.levels) - 1 else 0
-        return Step(self.prices[at] - below - kept, place, at)
+        return Step._make((self.prices[at] - below - kept, place, at))
 
 
 class ItemClass(NamedTuple):

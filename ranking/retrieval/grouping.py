@@ -91,9 +91,7 @@ def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
     groups: dict[int, HitGroup] = {}
     for row in rows:
         rowid, owner_id, _, _ = row  # at once: of hundreds of rows
-        group = groups.get(owner_id)
-        if group is None:
-            group = groups[owner_id] = HitGroup()
+        group = groups.get(owner_id) or groups.setdefault(owner_id, HitGroup())
         if rowid & _DOCUMENT == owner_id:
             group.own = row
         else:

@@ -61,9 +61,8 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     holding = [stem for row in read for stem in row.positions]
     writing = [written for row in read for written in row.written]
     for term in plain:
-        held = holding.count(term.stems[0])
         for form, times in term.forms:
-            df = scaled_df(term.df, writing.count((term.stems[0], form)), held)
+            df = scaled_df(term.df, writing.count((term.stems[0], form)), holding.count(term.stems[0]))
             forms[term.stems[0], form] = (times, inverse_document_frequency(plan.statistics.documents, df))
     best: list[Candidate] = []
     for row in read:

@@ -350,7 +350,7 @@ def _package_candidates(
                 candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
         if candidate is None or (is_routed and places < 0 and room < 0):
             reason = too_full if is_full else "too little of the task is in it, and no place is free"
-            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
+            unnamed.append(Omitted._make((public_id(PACKAGE, one.package.id), reason, 0)))
         else:
             candidates.append(candidate)
             lines += candidate.item.prices[0]
@@ -405,7 +405,7 @@ def _not_chosen(selection: ZoneSelection, spawn: Spawn) -> list[Omitted]:
     for rows, why in ((selection.omitted, left_out), (selection.floored, "it has no bearing on the task")):
         for row in rows:
             reason = UNUSED_CLONE if row.package.is_unused_clone else why
-            omitted.append(Omitted(public_id(PACKAGE, row.package.id), reason, 0))
+            omitted.append(Omitted._make((public_id(PACKAGE, row.package.id), reason, 0)))
     return omitted
 
 

@@ -39,8 +39,8 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     half = half_score(plan.values)
     # Of the words that the index knows: what bears on a task may lack the others.
     half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
-    groups, fetched = matching_groups(plan, eligible)
-    scores = {id_: group.score for id_, group in groups.items()}
+    matches = matching_groups(plan, eligible)
+    scores = {id_: group.score for id_, group in matches.groups.items()}
     best = max(scores.values(), default=0.0)
     texts = {id_: calibrated(score, half) for id_, score in scores.items()}
     today = spawn.now // DAY_US
@@ -48,35 +48,39 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         rows, clones = without_unused_clones(rank_packages(eligible, texts, spawn.group, today))
         said = [row._replace(is_best_known=row.package.priority not in _ABOVE_ANY_FLOOR) for row in rows]
         selection = select_for_zone(spawn.zone, with_reserved(said, spawn.limit))
-        within = with_matches(spawn, plan, groups, fetched, selection.packages[: spawn.limit])
+        within = with_matches(spawn, plan, matches, selection.packages[: spawn.limit], lambda _: "")
         return selection._replace(packages=within + selection.packages[spawn.limit :], floored=clones)
 
     def share(package: EligiblePackage) -> float:
         score = scores.get(package.document_id, 0.0)
         return 0.0 if package.is_unused_clone and calibrated(score, half_known) < FLOOR else score / best
 
+    shares = {package.id: share(package) for package in eligible}
+
     def order(row: RankedPackage) -> tuple[bool, bool, bool, float, int, int]:
         one = row.package
-        return one.is_delivered, one.is_gone, share(one) < FIRST, -row.score, -one.created_at, -one.id
+        return one.is_delivered, one.is_gone, shares[one.id] < FIRST, -row.score, -one.created_at, -one.id
 
-    bearing = [package for package in eligible if share(package) >= BEARS]
-    unsaid = [package for package in eligible if share(package) < BEARS]
-    known: list[RankedPackage] = []
-    for row in sorted(rank_packages(bearing, texts, spawn.group, today), key=order):
+    def standing(row: RankedPackage) -> str:
+        if shares[row.package.id] < BEARS:
+            return IS_ROUTED
         # What was given before waits for what was not.
-        is_near = share(row.package) >= NEAR and not row.package.is_delivered
-        known.append(row._replace(standing=IS_NEAR if is_near else IS_BEARING))
+        return IS_NEAR if shares[row.package.id] >= NEAR and not row.package.is_delivered else IS_BEARING
+
+    bearing = [package for package in eligible if shares[package.id] >= BEARS]
+    unsaid = [package for package in eligible if shares[package.id] < BEARS]
     # What text says nothing of is in the order of a block without a task.
     plain = rank_packages(unsaid, None, spawn.group, today)
     routed = [row.package for row in plain if _is_routed(spawn, row.package)]
-    hidden = [row for row in plain if not _is_routed(spawn, row.package)]
+    hidden = tuple(row for row in plain if not _is_routed(spawn, row.package))
     valued = {row.package.id: row for row in rank_packages(routed, {}, spawn.group, today)}
-    known += [valued[package.id]._replace(standing=IS_ROUTED) for package in routed]
-    known = with_matches(spawn, plan, groups, fetched, known)
+    known = sorted(rank_packages(bearing, texts, spawn.group, today), key=order)
+    known += [valued[package.id] for package in routed]
     if spawn.zone is limits.CONSERVATIVE:
-        plain = [row._replace(standing="") for row in known]
-        return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=tuple(hidden))
-    return ZoneSelection(known, [], "", tuple(hidden), is_by_bearing=True)
+        known = with_matches(spawn, plan, matches, known, lambda _: "")
+        return select_for_zone(spawn.zone, with_reserved(known, spawn.limit))._replace(floored=hidden)
+    known = with_matches(spawn, plan, matches, known, standing)
+    return ZoneSelection(known, [], "", hidden, is_by_bearing=True)
 
 
 def _is_routed(spawn: Spawn, package: EligiblePackage) -> bool:

@@ -221,12 +221,8 @@ def _overflow(assembly: Assembly, shown: int) -> int:
 
 def _hidden(empty: Assembly, shown: list[Any]) -> dict[str, int] | None:
     """The packages by priority without those that are shown."""
-    if empty.hidden is None:
-        return None
-    counts = dict(empty.hidden)
-    for package in shown:
-        counts[package.priority] -= 1
-    return counts
+    named = [package.priority for package in shown]
+    return empty.hidden and {name: count - named.count(name) for name, count in empty.hidden.items()}
 
 
 def fitting(text: str, agent: str, budget: Budget, price: Prices) -> str:

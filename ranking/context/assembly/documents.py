@@ -39,16 +39,16 @@ def package_candidate(
 
     `labelled` are where its file is and what became of the code that it is about.
     """
-    package = ranked.package
+    package, passage_ids = ranked.package, ranked.passage_ids
     detail = spawn.request.detail or "passage"
     passages: list[IncludedPassage] = []
     count = 0
     has_detail = has_detail and ranked.standing != IS_ROUTED
     if detail != "summary" and spawn.zone is limits.NORMAL and has_detail:
         # Where nothing says which, the file's beginning.
-        is_unsaid = ranked.text is None or (bool(ranked.standing) and not ranked.passage_ids)
+        is_unsaid = ranked.text is None or (bool(ranked.standing) and not passage_ids)
         others = -1 if detail == "full" else int(is_unsaid)
-        passages, count = texts.of(package.document_id, ranked.passage_ids, others)
+        passages, count = texts.of(package.document_id, passage_ids, others)
         if ranked.standing or not shown_path(package.path):
             summary = " ".join(package.summary.split())
             passages = [one for one in passages if _says_something(one, summary)]

@@ -119,9 +119,7 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
     packages = [*map(EligiblePackage._make, primary.execute(sql, values))]
     if spawn.news is not None:
         packages = [one for one in packages if public_id(PACKAGE, one.id) in spawn.news]
-    if not given:
-        return packages
-    return [one._replace(is_delivered=public_id(PACKAGE, one.id) in given) for one in packages]
+    return [one._replace(is_delivered=public_id(PACKAGE, one.id) in given) for one in packages] if given else packages
 
 
 def news_since(store: Store, receipt_id: int, session: str) -> frozenset[str]:

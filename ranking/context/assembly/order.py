@@ -6,7 +6,7 @@ With a task text the score is the blend of the heuristic and of how well a packa
 or without an index, it is the heuristic alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.engine import Row
@@ -83,6 +83,13 @@ class ZoneSelection(NamedTuple):
         return len(self.packages) + len(self.omitted) + (len(self.floored) if self.is_by_bearing else 0)
 
 
+class Matches(NamedTuple):
+    """The packages that hold a word of a task, by the ids of their documents, and the index's rows by their numbers."""
+
+    groups: dict[int, HitGroup]
+    fetched: dict[int, Row]
+
+
 def rank_packages(
     eligible: list[EligiblePackage], texts: Mapping[int, float] | None, group: TaskGroup | None, today: int
 ) -> list[RankedPackage]:
@@ -104,7 +111,7 @@ def rank_packages(
             found[signals] = parts, parts.total
         parts, total = found[signals]
         score = total if text is None else blended(text, total)
-        rows.append(RankedPackage(package, text, parts, score))
+        rows.append(RankedPackage._make((package, text, parts, score, None, False, "", None, None)))
     rows.sort(key=_order)
     return rows
 
@@ -140,10 +147,8 @@ def with_reserved(rows: list[RankedPackage], limit: int) -> list[RankedPackage]:
 
     It takes it only where none of them has a better one, and was not delivered before.
     """
-    if any(_is_reserved_for(row) for row in rows[:limit]):
-        return rows
-    row = next((row for row in rows[limit:] if _is_reserved_for(row)), None) if limit > 0 else None
-    if row is None:
+    row = next(filter(_is_reserved_for, rows), None)
+    if row is None or limit <= 0 or row in rows[:limit]:
         return rows
     rest = [other for other in rows if other is not row]
     return [*rest[: limit - 1], row, *rest[limit - 1 :]]
@@ -169,24 +174,26 @@ def select_by_heuristic(spawn: Spawn, eligible: list[EligiblePackage]) -> ZoneSe
     return selection._replace(packages=explained + selection.packages[limit:])
 
 
-def matching_groups(plan: Plan, eligible: list[EligiblePackage]) -> tuple[dict[int, HitGroup], Iterable[Row]]:
-    """The packages that hold a word of the task, by the ids of their documents, and the index's rows that say so."""
+def matching_groups(plan: Plan, eligible: list[EligiblePackage]) -> Matches:
+    """The packages that hold a word of the task."""
     if not eligible:
-        return {}, ()
+        return Matches({}, {})
     sessions = tuple(sorted({package.session_id for package in eligible}))
     # Their numbers say all else: that they are packages, and none that is superseded.
     scope = Scope(session_ids=sessions, document_ids=frozenset(package.document_id for package in eligible))
     found = reranked(plan, find_candidates(plan, scope))
-    return grouped(found.rows), found.fetched
+    return Matches(grouped(found.rows), {row[0]: row for row in found.fetched})
 
 
 def with_matches(
-    spawn: Spawn, plan: Plan, groups: Mapping[int, HitGroup], fetched: Iterable[Row], rows: list[RankedPackage]
+    spawn: Spawn, plan: Plan, matches: Matches, rows: list[RankedPackage], standing: Callable[[RankedPackage], str]
 ) -> list[RankedPackage]:
-    """The packages with the words and the passages that match, and where it is asked for with their scores' trees."""
-    found, by_id = [groups.get(row.package.document_id) for row in rows], {row[0]: row for row in fetched}
-    words_of = telling_words(plan, [by_id[group.best.rowid] for group in found if group])
-    rows = [row._replace(group=group, words_of=words_of) for row, group in zip(rows, found, strict=True)]
+    """The packages with how they stand, the words and passages that match, and where it is asked for scores' trees."""
+    found = [matches.groups.get(row.package.document_id) for row in rows]
+    words_of = telling_words(plan, [matches.fetched[group.best.rowid] for group in found if group])
+    # In place of the last three fields.
+    known = [(*row[:-3], standing(row), group, words_of) for row, group in zip(rows, found, strict=True)]
+    rows = [*map(RankedPackage._make, known)]
     if not spawn.request.is_explained:
         return rows
     from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
@@ -214,16 +221,11 @@ def telling_words(plan: Plan, rows: list[Row]) -> Callable[[HitGroup | None], tu
 
 def label(package: EligiblePackage, session: str) -> str:
     """What sets a package apart from those that are simply for this agent and group; mostly ''."""
-    labels: list[str] = []
-    if package.is_for_others:
-        labels.append("designated for other agents")
+    where = "" if package.is_own_group else f"from group {package.group}"
     if package.session != session:
-        labels.append(f"from session {session_label(package.session, package.session_title)}")
-    elif not package.is_own_group:
-        labels.append(f"from group {package.group}")
-    if package.is_delivered:
-        labels.append(DELIVERED)
-    return "; ".join(labels)
+        where = f"from session {session_label(package.session, package.session_title)}"
+    labels = ("designated for other agents" * package.is_for_others, where, DELIVERED * package.is_delivered)
+    return "; ".join(filter(None, labels))
 
 
 def reason(package: EligiblePackage, words: tuple[str, ...] | None, group: TaskGroup | None) -> str:

@@ -79,7 +79,7 @@ def record_delivery(store: Store, delivery: BlockDelivery) -> str:
 def receipt_of(spawn: Spawn, result: Assembly, text: str) -> Receipt:
     """Of a block with this text: what was asked, what is in the block, and what is not, and why."""
     omitted = result.omitted[:MAX_OMITTED_ENTRIES]
-    left_out = [ReceiptEntry(one.id, False, "", one.tokens, one.reason) for one in omitted]
+    left_out = [ReceiptEntry._make((one.id, False, "", one.tokens, one.reason)) for one in omitted]
     return Receipt(
         0,
         receipts.ASSEMBLY,
