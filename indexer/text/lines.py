@@ -77,16 +77,15 @@ _PRINTABLE_BLANKS = frozenset(
 _FIRST_TAG = "\U000e0000"
 
 
-def _others(text: str) -> str:
-    """What of a text is neither ASCII that is shown nor a newline or tab, each character once."""
+def _others(text: str) -> set[str]:
+    """The characters of a text that are neither ASCII that is shown nor a newline or tab."""
     # It is cut out as bytes: a set of all characters of a passage takes five times as long.
-    cut = text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII)
-    return "".join({*cut.decode("utf-8", "surrogatepass")})
+    return {*text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII).decode("utf-8", "surrogatepass")}
 
 
-def _is_shown(others: str) -> bool:
+def _is_shown(others: set[str]) -> bool:
     """Whether no control and no character that invisible.py can take out is among others: in most texts none is."""
-    return not others or (others.isprintable() and _PRINTABLE_BLANKS.isdisjoint(others) and max(others) < _FIRST_TAG)
+    return "".join(others).isprintable() and _PRINTABLE_BLANKS.isdisjoint(others) and max("", "", *others) < _FIRST_TAG
 
 
 def quoted_line(text: str) -> str:

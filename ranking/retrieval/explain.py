@@ -21,9 +21,7 @@ def explain_blend(
     terms: dict[str, float] = {}
     total = group.score if group else 0.0
     shares = group.shares() if group and total else []
-    scores_of = term_scores(
-        plan, plan.engine.rows_of([candidate.rowid for _, candidate, _ in shares]) if shares else []
-    )
+    scores_of = term_scores(plan, plan.engine.rows_of([row.rowid for _, row, _ in shares]) if shares else [])
     for share, candidate, name in shares:
         of_terms = scores_of(candidate.rowid)
         if candidate.rowid == WHOLE_FILE:

@@ -68,9 +68,8 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         return IS_NEAR if shares[row.package.id] >= NEAR and not row.package.is_delivered else IS_BEARING
 
     bearing = [package for package in eligible if shares[package.id] >= BEARS]
-    unsaid = [package for package in eligible if shares[package.id] < BEARS]
     # What text says nothing of is in the order of a block without a task.
-    plain = rank_packages(unsaid, None, spawn.group, today)
+    plain = rank_packages([one for one in eligible if shares[one.id] < BEARS], None, spawn.group, today)
     routed = [row.package for row in plain if _is_routed(spawn, row.package)]
     hidden = tuple(row for row in plain if not _is_routed(spawn, row.package))
     valued = {row.package.id: row for row in rank_packages(routed, {}, spawn.group, today)}

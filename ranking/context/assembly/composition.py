@@ -61,6 +61,7 @@ def compose(
     is_without = empty.available and not shown.records["packages"] and not block.is_only_low(empty, level)
     note = price.of(block.NOTHING_FITS) if is_without else 0
     says_so = 0 < note <= budget.limit - bought.used
+    named = [package.priority for package in shown.records["packages"]]
     by_name: dict[str, Any] = {name: tuple(records) for name, records in shown.records.items()}
     by_name["skills"] = "".join(section.text for section in shown.records["skills"])
     filled = empty._replace(
@@ -73,7 +74,7 @@ def compose(
         # The one that `used` is not below: that of the passages, if one counted them all.
         counter=shown.counters.pop() if len(shown.counters) == 1 else ESTIMATE,
         overflow=_overflow(empty, len(shown.records["packages"])),
-        hidden=_hidden(empty, shown.records["packages"]),
+        hidden=empty.hidden and {name: count - named.count(name) for name, count in empty.hidden.items()},
     )
     return filled._replace(parts=block.render(filled, shown.texts, level, says_nothing_fits=says_so, has_tail=has_tail))
 
@@ -217,12 +218,6 @@ def left_out(items: list[Item], purchase: Purchase, budget: Budget) -> tuple[Omi
 def _overflow(assembly: Assembly, shown: int) -> int:
     """How many more packages a higher limit would show; 0 where there is no room for more."""
     return assembly.available - shown if assembly.usage.zone in (limits.NORMAL, limits.SOFT_WARNING) else 0
-
-
-def _hidden(empty: Assembly, shown: list[Any]) -> dict[str, int] | None:
-    """The packages by priority without those that are shown."""
-    named = [package.priority for package in shown]
-    return empty.hidden and {name: count - named.count(name) for name, count in empty.hidden.items()}
 
 
 def fitting(text: str, agent: str, budget: Budget, price: Prices) -> str:

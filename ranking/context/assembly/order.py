@@ -150,8 +150,7 @@ def with_reserved(rows: list[RankedPackage], limit: int) -> list[RankedPackage]:
     row = next(filter(_is_reserved_for, rows), None)
     if row is None or limit <= 0 or row in rows[:limit]:
         return rows
-    rest = [other for other in rows if other is not row]
-    return [*rest[: limit - 1], row, *rest[limit - 1 :]]
+    return [*rows[: limit - 1], row, *(other for other in rows[limit - 1 :] if other is not row)]
 
 
 def _is_reserved_for(row: RankedPackage) -> bool:
