@@ -86,7 +86,7 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
         named = mentions("\n\n".join(texts))
         known = {one: anchor for one in named if (anchor := dropped.pop((id_, one.kind, one.text), None)) is not None}
         for one, path, span in _resolved(store, tree, named, known)[:_MOST]:
-            if one not in known and path not in texts.values() and (source := tree.source(path)) is not None:
+            if one not in known and path not in texts.values() and (source := tree.source(path)):
                 was = (id_, one.kind, one.text, path, *span, str(source.fingerprint(span)), commit, moment)
                 made.append((*was, SAME, path, *span, 0, "", None, moment, *tree.stamp(path)))
     if dropped or made:
@@ -137,7 +137,7 @@ def _path_of(store: Store, tree: Tree, named: str) -> str:
     if path.startswith(("..", "/", ".git/", ".ctxrank/")):
         return ""
     if tree.stamp(path)[0] >= 0:
-        return path if tree.source(path) is not None else ""
+        return path if tree.source(path) else ""
     if not (language_of(path).kind or is_table(path)):
         return ""
     query = f"SELECT a.path {_INDEXED} AND substr(a.path, -length(?1)) = ?1 LIMIT 2"
@@ -148,7 +148,7 @@ def _path_of(store: Store, tree: Tree, named: str) -> str:
 def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, Span]]:
     """Where a mention is in these files; of a definition, in the first of them that has one."""
     for path in dict.fromkeys(paths):
-        if (source := tree.source(path)) is None:
+        if not (source := tree.source(path)):
             continue
         if one.kind == "path":
             yield path, source.whole
@@ -340,8 +340,8 @@ def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) ->
     sources = _sources_at(store, [(anchor.commit_id, anchor.path) for anchor in changed])
     for anchor in changed:
         now, was = tree.source(anchor.now_path), sources.get((anchor.commit_id, anchor.path))
-        located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line)
-        if now is not None and was is not None and located is not None:
+        located = was and was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line)
+        if now and was and located:
             start, end = located.span  # of a long one only the first lines were located
             old = was.lines[start - 1 : max(end, start + anchor.end_line - anchor.start_line)]
             new = now.lines[anchor.now_start - 1 : anchor.now_end]
@@ -370,7 +370,7 @@ def fingerprints_without_secrets(store: Store, mode: RedactionMode) -> dict[int,
     for anchor in read_rows(store.primary, f"{QUERY} ORDER BY now_path", (), Anchor):
         if clean.path != anchor.now_path:
             source = tree.source(anchor.now_path)
-            clean = Source(anchor.now_path, "" if source is None else redact("\n".join(source.lines), mode).text)
+            clean = Source(anchor.now_path, redact("\n".join(source.lines), mode).text if source else "")
         if (kept := str(clean.known(Fingerprint.read(anchor.fingerprint)))) != anchor.fingerprint:
             found[anchor.id] = kept
     return found

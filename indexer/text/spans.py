@@ -376,11 +376,11 @@ def _once(sums: list[int], start: int) -> dict[int, int]:
 
 def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:
     """Many of some pairs, in the order of their first numbers, that are in that of their second ones, too."""
-    by_second = sorted((now, at) for at, now in pairs.items())
-    if [at for _, at in by_second] == [*pairs]:
+    by_second = sorted(pairs, key=pairs.__getitem__)
+    if by_second == [*pairs]:
         return [*pairs.items()]
-    blocks = SequenceMatcher(None, [*pairs], [at for _, at in by_second], False).get_matching_blocks()
-    return [(at, now) for _, start, size in blocks for now, at in by_second[start : start + size]]
+    blocks = SequenceMatcher(None, [*pairs], by_second, False).get_matching_blocks()
+    return [(at, pairs[at]) for _, start, size in blocks for at in by_second[start : start + size]]
 
 
 def _between(stayed: Mapping[int, int], places: list[int], at: int, size_now: int) -> range:
