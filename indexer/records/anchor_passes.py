@@ -49,7 +49,7 @@ _LEAST_OF_NEW, _LEAST_DEFINED = 0.1, 0.6  # of the lines of a new file; of a def
 _LEAST_TAKEN = 0.5  # of a file that is gone, and of the lines around a span, by a file that was there
 _LEAST_COMMON = 3  # lines: any two files have an import in common
 _MOST_ROWS = 500  # that hold a name: of what is everywhere, nothing says which is meant
-_MOST_HOLDERS = 20  # new files that have a line, or a word in their names
+_MOST_HOLDERS = _MOST_GROWN = 20  # new files that have a line, or a word in their names; files that grew
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
 _ADD = f"""
@@ -232,15 +232,15 @@ class _Elsewhere:
 
     def _takers(self, anchor: Anchor, kept: Fingerprint, was: Before) -> Iterator[Source]:
         """The files that grew by half of one that is gone, and have half of the lines around a span, which they had not
-        before, nor all of its own.
+        before, nor all of its own. Where many grew so much, none is read.
         """
         language, around = language_of(anchor.now_path).kind, was.around
-        least = max(_LEAST_COMMON, _LEAST_TAKEN * len(around))
-        for path, before in self._stored.items():
-            has_grown = before and self._tree.stamp(path)[0] - before.stamp[0] >= _LEAST_TAKEN * anchor.size_bytes
-            now = self._tree.source(path) if has_grown and language_of(path).kind == language else None
-            then = self._as_then(path) if now and len(around & now.known_words) >= least else None
-            if now and then and not then.known_words.issuperset(filter(None, kept.words)):
+        least, growth = max(_LEAST_COMMON, _LEAST_TAKEN * len(around)), _LEAST_TAKEN * anchor.size_bytes
+        sizes = {path: old.stamp[0] for path, old in self._stored.items() if old and language_of(path).kind == language}
+        grown = [path for path, size in sizes.items() if self._tree.stamp(path)[0] - size >= growth]
+        for now in filter(None, map(self._tree.source, grown if len(grown) <= _MOST_GROWN else ())):
+            then = self._as_then(now.path) if len(around & now.known_words) >= least else None
+            if then and not then.known_words.issuperset(filter(None, kept.words)):
                 yield from [now] if len(around & now.known_words - then.known_words) >= least else []
 
     def _new_of(self, language: str) -> dict[object, list[Source]]:

@@ -345,6 +345,23 @@ def test_the_lines_of_a_file_that_is_gone_went_to_one_that_grew_by_them(
     assert [(one.now_path, one.state) for one in anchors(store)] == [(path, state)]
 
 
+@pytest.mark.parametrize("others, state", [(19, "moved"), (20, "gone")])
+def test_where_many_files_grew_nothing_says_which_has_the_lines_of_one_that_is_gone(
+    store: Store, tmp_path: Path, others: int, state: str
+) -> None:
+    names = ["other.py", *(f"other_{number}.py" for number in range(others))]
+    for name in names:
+        (tmp_path / name).write_text("import sys\n")
+    commit_all(tmp_path)
+    save(store, "see src/config.py:6")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    for name in names:
+        (tmp_path / name).write_text("import sys\n" + (CONFIG if name == "other.py" else "limit = 3\n" * 20))
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
 @pytest.mark.parametrize("before, state", [("", "moved"), (CONFIG, "gone")])
 def test_what_a_file_was_is_known_without_git_where_a_finding_names_it(
     store: Store, tmp_path: Path, before: str, state: str
