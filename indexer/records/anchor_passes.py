@@ -354,8 +354,7 @@ def _sources_at(store: Store, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
     found = dict[tuple[str, str], Source]()
     with suppress(GitError):
         repository = find_repository(store.location.project)
-        names = {f"{one[0]}:{repository.prefix}{one[1]}": one for one in wanted if one[0]} if repository else {}
-        if repository is not None and names:
+        if repository and (names := {f"{one[0]}:{repository.prefix}{one[1]}": one for one in wanted if one[0]}):
             with git_on(repository, store.location.folder) as git:
                 for name, text in git.files(names):
                     found[names[name]] = Source(names[name][1], text.decode("utf-8", "replace"))

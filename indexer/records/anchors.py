@@ -63,9 +63,8 @@ class Anchor(NamedTuple):
     @property
     def wanted(self) -> str:
         """The name that leads to it, '' where only its text does."""
-        if self.kind == "name":
-            return self.name.removesuffix("()")
-        return {"setting": self.name, "command": self.name.rpartition(" ")[2]}.get(self.kind, "")
+        name = self.name
+        return {"name": name.removesuffix("()"), "setting": name, "command": name.rpartition(" ")[2]}.get(self.kind, "")
 
     def within(self, source: "Source", kept: "Fingerprint", was: "Before | None") -> "Located | None":
         """Where it is in a file; None where nothing of it is."""

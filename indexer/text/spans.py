@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import compress, count, islice, pairwise, repeat
+from itertools import compress, count, pairwise, repeat
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
@@ -144,8 +144,7 @@ class Source:
     def fingerprint(self, span: Span) -> Fingerprint:
         """What a span is recognised by."""
         first, last = self.rows(span)
-        words = self.words[first : min(last, first + MAX_LINES)]
-        return Fingerprint(self._lines_of(span), tuple(words), self._laid_out(span))
+        return Fingerprint(self._lines_of(span), tuple(self.words[first:last][:MAX_LINES]), self._laid_out(span))
 
     def rows(self, span: Span) -> tuple[int, int]:
         """Which of the lines with a text a span has: the first, and the one behind them."""
@@ -157,9 +156,8 @@ class Source:
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
         """Checksums of the first lines of a span."""
-        text = self.text_of(span)
-        sums = filter(None, self._all_sums if text is self._text else _checksums(text, _SPACE))
-        return tuple(islice(sums, MAX_LINES))
+        first, last = self.rows(span)
+        return tuple(self.sums[first:last][:MAX_LINES])
 
     def _laid_out(self, span: Span) -> tuple[int]:
         """A checksum of the text of a span, which a formatter leaves as it is: lines may be cut anywhere."""
