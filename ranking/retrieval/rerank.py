@@ -9,6 +9,7 @@ with 20, 30 and 50 rows: the same within 0.001).
 from _operator import neg
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 
 from ctxrank.indexer.engine import TEXT_COLUMNS, RowText, below_heading
 from ctxrank.indexer.light_typing import NamedTuple
@@ -114,30 +115,23 @@ def _read(plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Re
     read: list[_Read] = []
     columns: list[bytes] = []
     for row in rows:
-        length, *shown, identifiers = texts.get(row.rowid, _NOTHING)
-        shown[1] = below_heading(*shown[:2])
-        title, body, path = map(searchable, shown)
+        length, title, body, path, identifiers = texts.get(row.rowid, _NOTHING)
+        title, body, path = map(searchable, (title, below_heading(title, body), path))
         parts = identifiers.partition("\n")[0]  # below them are the defined names, once more
-        columns += [text.encode("utf-8", "replace") for text in (title, body, path, parts)]
+        columns += [f"{text}\n".encode("utf-8", "replace") for text in (title, body, path, parts)]
         read.append(_Read._make((row, path, length, {}, {})))
     # All at once: the tokenizer is asked for all words that it has not met together.
-    together = b"\n".join(columns)
-    column = column_end = -1
-    weight, positions, written = 0.0, dict[str, list[int]](), dict[tuple[str, str], float]()
+    together, ends = b"".join(columns), [*accumulate(map(len, columns))]
     _, _, found = plan.engine.find_words(together, forms, with_parts=False)
     for at, first, end, term in found:
-        while first >= column_end:
-            column += 1
-            column_end += 1 + len(columns[column])
-            weight = weights[column % len(weights)]
-            _, _, _, positions, written = read[column // len(weights)]
+        place = bisect_right(ends, first)
+        column = place % len(weights)
+        _, _, _, positions, written = read[place // len(weights)]
         # The end of one column and the beginning of the next are no neighbours.
-        positions.setdefault(term, []).append(at + column * (WINDOW + 1))
+        positions.setdefault(term, []).append(at + place * (WINDOW + 1))
         form = together[first:end].decode("utf-8", "replace").lower()
-        if form in forms[term]:
-            worth = weight * (scales[term] if column % len(weights) == _PATH else 1.0)
-            if worth:
-                written[term, form] = written.get((term, form), 0.0) + worth
+        if form in forms[term] and (worth := weights[column] * (scales[term] if column == _PATH else 1.0)):
+            written[term, form] = written.get((term, form), 0.0) + worth
     return read
 
 
