@@ -16,6 +16,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
+from ctxrank.indexer.store.documents import Document
 from ctxrank.indexer.store.freshness import ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Change
@@ -229,9 +230,7 @@ def refresh_owners(change: Change, artifact_id: int, prepared: PreparedFile) -> 
     owners = package_owners(change.connection, artifact_id)
     if not owners:
         moment = prepared.file.stamp.mtime_ns // 1000
-        document = documents.Document(
-            "artifact", artifact_id, prepared.title, "", moment, RULESET_VERSION, path=prepared.path
-        )
+        document = Document("artifact", artifact_id, prepared.title, "", moment, RULESET_VERSION, path=prepared.path)
         owners = [PassageOwner(documents.put(change, document), 0, 0, "", "", "", moment)]
     return sum(put_passages(change, owner, prepared) for owner in owners)
 
@@ -268,7 +267,7 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
     """
     moved = 0
     moment = owner.created_at
-    new: list[documents.Document] = []
+    new: list[Document] = []
     query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     shared = moment, RULESET_VERSION, prepared.path, *owner[:6]
@@ -283,7 +282,7 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
             continue
         # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
         title = heading.removeprefix(f"{prepared.title} > ")
-        document = documents.Document("passage", None, title, text, *shared, key, start_line, end_line, None, counted)
+        document = Document._make(("passage", None, title, text, *shared, key, start_line, end_line, None, counted))
         if known is None:
             new.append(document)
         else:
