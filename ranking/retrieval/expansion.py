@@ -292,7 +292,7 @@ def words_of(engine: Engine, term: str, meant: Collection[str] = ()) -> tuple[st
     """A word that has this term, real or not, and one of the corpus, in lower case: one that may be meant, if the first
     documents that hold the term have it, else as the first of them writes it.
     """
-    surfaces = _completed(term)
+    surfaces = [term + ending for ending in COMPLETIONS]  # words that may have this term
     stems = _stems(engine, surfaces)
     surface = surfaces[stems.index(term)] if term in stems else term
     rows = engine.rows(RowQuery(TermClause((term,), (surface,))), _ROWS_READ)
@@ -306,9 +306,3 @@ def _stems(engine: Engine, words: Sequence[str]) -> list[str]:
     """The term of each word; none at all where the tokenizer makes several of one, or none."""
     stems = engine.tokens(" ".join(words))
     return stems if len(stems) == len(words) else []
-
-
-def _completed(term: str) -> list[str]:
-    """Words that may have this term."""
-    beginnings = (term, f"{term[:-1]}y") if term.endswith("i") else (term,)
-    return [beginning + ending for beginning in beginnings for ending in COMPLETIONS]

@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -402,6 +403,23 @@ def test_an_index_that_was_not_made_anew_is_removed(store: Store, monkeypatch: p
     monkeypatch.setattr(catch_up, "rebuild", nothing)
     assert forget_session(store, "S").is_erased
     assert bytes_left(store, WORD) == []
+
+
+def test_an_index_of_which_it_is_not_known_what_it_was_is_removed_and_another_is_kept(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = erase.index_of
+    for before, is_kept in (("as it is", True), (None, False)):
+        fill(store)
+        asked: list[Store] = []
+
+        def index_of(of: Store, is_unknown: bool = before is None, asked: list[Store] = asked) -> Any:
+            asked.append(of)
+            return SimpleNamespace(generation=None) if is_unknown and len(asked) == 1 else real(of)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(erase, "index_of", index_of)
+            assert erase.erase(store) and os.path.exists(store.location.index_file) == is_kept
 
 
 _WRITER = """

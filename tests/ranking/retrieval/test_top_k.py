@@ -173,6 +173,10 @@ def test_a_long_query_in_a_scope_leaves_out_rows_of_common_words_and_says_so(tmp
         with engine.snapshot() as statistics:
             whole = Scope(session_ids=(session_id,), document_ids=frozenset(range(1, last + 1)))
             every = find_candidates(plan, whole)
+            few = make_plan(plain_query(" ".join([*words[:7], "common"])), engine, statistics)
+            required = make_plan(parse_query(" ".join([*words, 'common "common"'])), engine, statistics)
+            all_rows = [find_candidates(one, Scope(session_ids=(session_id,))) for one in (few, required)]
+        assert [(one.is_complete, last in {row.owner_id for row in one.rows}) for one in all_rows] == [(True, True)] * 2
         assert last in {row.owner_id for row in every.rows}, "wanted documents are scored by their own rows at least"
         assert not every.is_complete, "and the passages of theirs that hold common words alone are not"
 
