@@ -103,7 +103,7 @@ def _timed(store: Store, rows: list[Row]) -> tuple[list[float], list[float]]:
     gc.collect()
     for text in questions[:_WARM_UP] + questions:
         start, cpu_start = time.perf_counter_ns(), time.thread_time_ns()
-        any(match_errors(store.primary, sign(unit), Whose(PROJECT)).matches for unit in error_units(text)[:3])
+        any(match_errors(store.primary, sign(unit), Whose(PROJECT), 3).matches for unit in error_units(text)[:3])
         cpu.append((time.thread_time_ns() - cpu_start) / 1e6)
         times.append((time.perf_counter_ns() - start) / 1e6)
     return times[_WARM_UP:], cpu[_WARM_UP:]

@@ -31,7 +31,7 @@ class Ours:
                 self._groups[save(change, f"{number}", text)] = group
 
     def answer(self, text: str) -> Answer | None:
-        answers = (match_errors(self.opened.primary, sign(one), Whose(PROJECT)) for one in error_units(text)[:3])
+        answers = (match_errors(self.opened.primary, sign(one), Whose(PROJECT), 3) for one in error_units(text)[:3])
         matches = next((answer.matches for answer in answers if answer.matches), ())
         return Answer(self._groups[matches[0].pattern_id], matches[0].recognition) if matches else None
 

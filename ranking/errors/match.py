@@ -1,6 +1,6 @@
 """Is this error known? The patterns that it is, with grade, confidence and reasons; or silence, with its reason.
 
-    answer = match_errors(store.primary, sign(error_units(text)[0]), Whose("default"))
+    answer = match_errors(store.primary, sign(error_units(text)[0]), Whose("default"), 3)
     answer.matches[0].grade        "exact", "template" or "near"
     answer.matches[0].word         "known" or "looks like"; of what stands in `same_kind`, "same kind"
     answer.reason                  why nothing was answered, where nothing was
@@ -119,7 +119,7 @@ class Considered(NamedTuple):
     renamed: tuple[KnownCandidate, ...] = ()  # what only the name of a missing thing rules out, best first
 
 
-def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, limit: int = 3) -> MatchAnswer:
+def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, limit: int) -> MatchAnswer:
     """What is known of an error."""
     considered = consider(connection, asked, whose)
     shown = max(limit, 1)

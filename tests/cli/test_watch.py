@@ -449,12 +449,11 @@ def test_a_round_in_which_nothing_of_ours_changed_runs_nothing(folder: Path, mon
         runs.append([os.path.relpath(path, folder) for path in paths])
         return bring_up_to_date(store, paths, *more)
 
-    monkeypatch.setattr(watch, "bring_up_to_date", counted)
-
-    def head(_: str) -> str:
+    def commit_of(_: str) -> str:
         return next(heads)
 
-    monkeypatch.setattr(watch, "commit_of", head)
+    monkeypatch.setattr(watch, "bring_up_to_date", counted)
+    monkeypatch.setattr(watch, "commit_of", commit_of)
     (folder / ".gitignore").write_text("*.log\n")
     _told(monkeypatch, folder, _Told([lambda: _write(folder, "x.log"), list[Path], lambda: _write(folder, "b.md")]))
     assert runs == [[], [".contextia"], ["b.md"]], "the first round, the one with another commit, and a file"

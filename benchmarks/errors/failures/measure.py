@@ -109,7 +109,7 @@ def is_fault(told: Told) -> bool:
 
 
 def _told(ours: Ours, failure: Failure) -> Told:
-    answers = [match_errors(ours.opened.primary, sign(unit), Whose(PROJECT)) for unit in error_units(failure.text)]
+    answers = [match_errors(ours.opened.primary, sign(unit), Whose(PROJECT), 3) for unit in error_units(failure.text)]
     best = next((match for one in answers for match in one.matches), None)
     best = best or next((match for one in answers for match in one.same_kind), None)
     if best is None:

@@ -206,10 +206,10 @@ def test_every_line_of_an_export_counts_as_one_record_also_what_was_removed(stor
         lines = exported(made)
         counts: dict[str, int] = lines[-1]["counts"]
         assert counts["removed"] >= 3 and sum(counts.values()) == len(lines) - 2
-        once, again = (bring(store, exported_bytes(made)) for _ in range(2))
-        for report in (once, again):
+        first, second = (bring(store, exported_bytes(made)) for _ in range(2))
+        for report in (first, second):
             assert sum(map(sum, report.counts.values())) + report.waiting == len(lines) - 2
-        assert again.is_noop and again.counts["removed"].unchanged == counts["removed"]
+        assert second.is_noop and second.counts["removed"].unchanged == counts["removed"]
 
 
 def test_a_session_has_its_name_where_it_was_made(store: Store) -> None:

@@ -34,7 +34,7 @@ from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.fulltext import catch_up
+from ctxrank.indexer.fulltext import catch_up, fts5_engine
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.privacy import erase, purge, secrets
 from ctxrank.indexer.privacy.purge import PurgeReport, forget_document, forget_path, forget_session
@@ -408,14 +408,13 @@ def test_an_index_that_was_not_made_anew_is_removed(store: Store, monkeypatch: p
 def test_an_index_of_which_it_is_not_known_what_it_was_is_removed_and_another_is_kept(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = erase.index_of
     for before, is_kept in (("as it is", True), (None, False)):
         fill(store)
         asked: list[Store] = []
 
         def index_of(of: Store, is_unknown: bool = before is None, asked: list[Store] = asked) -> Any:
             asked.append(of)
-            return SimpleNamespace(generation=None) if is_unknown and len(asked) == 1 else real(of)
+            return SimpleNamespace(generation=None) if is_unknown and len(asked) == 1 else fts5_engine.index_of(of)
 
         with monkeypatch.context() as patched:
             patched.setattr(erase, "index_of", index_of)
