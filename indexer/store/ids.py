@@ -146,11 +146,10 @@ def whose(database: apsw.Connection, row_id: int) -> str:
 
 
 def _read_names(code: int) -> None:
-    for path in reversed(list(opened_stores)):
+    for path in reversed(opened_stores):
         try:
             origins = origins_of(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY))  # of this thread
         except Exception:
-            del opened_stores[path]
             continue
         if code in origins:
             every = [digits_of(uuid) for uuid in origins.values()]

@@ -247,3 +247,20 @@ def test_a_short_secret_is_thought_possible(text: str) -> None:
 )
 def test_a_plain_sentence_needs_no_rules(text: str) -> None:
     assert not may_hold_secret(text)
+
+
+@each_row(
+    "before, is_taken",
+    [
+        ("take the vendor KEY ", True),
+        ("take the vendorKey ", True),
+        ("take the vendor key ", False),
+        ("take the vendor\tkey ", False),
+        ("take the vendor\nkey ", False),
+        ("key ", False),
+    ],
+)
+def test_in_prose_a_word_names_a_secret_where_it_is_shouted_or_part_of_a_name(before: str, is_taken: bool) -> None:
+    value = "".join(random.Random(0).choices(string.ascii_letters + string.digits, k=16))
+    text = f"{before}{value} there"
+    assert (redact(text).text != text) is is_taken
