@@ -52,7 +52,7 @@ class Column(NamedTuple):
     is_ours: bool = False  # made by this program, or from other columns: no redaction rule is asked
     is_absolute: bool = False  # a path that starts at no root
     replacement: str = ""  # of JSON that a repair finds broken: the SQL of what takes its place
-    holds: str = ""  # of JSON: what types, as SQLite calls them, are inside it; '' for any
+    holds: str = "null true false integer real text array object"  # of JSON: the types, as SQLite calls them, inside it
     source: str = ""  # table.column of an exported value that is stored elsewhere
     refers_to: str = ""  # the table, of a reference
     is_owner: bool = False  # of a reference: the row is deleted together with what it refers to
@@ -73,11 +73,9 @@ class Column(NamedTuple):
     def is_broken(self) -> str:
         """SQL: whether a value is no JSON, lacks what the replacement has, or holds another type."""
         type_ = f"json_type({self.name}, wanted.fullkey)"
-        other = f"SELECT 1 FROM json_tree({self.replacement}) AS wanted WHERE {type_} IS NOT wanted.type"
-        if self.holds:
-            inside = f"SELECT 1 FROM json_tree({self.name}) WHERE key IS NOT NULL"
-            other += f" UNION ALL {inside} AND instr('{self.holds}', type) = 0"
-        differs = f"EXISTS ({other})" if self.replacement[0] == "'" else "0"
+        missing = f"SELECT 1 FROM json_tree({self.replacement}) AS wanted WHERE {type_} IS NOT wanted.type"
+        other = f"SELECT 1 FROM json_tree({self.name}) WHERE key IS NOT NULL AND instr('{self.holds}', type) = 0"
+        differs = f"EXISTS ({missing} UNION ALL {other})" if self.replacement[0] == "'" else "0"
         return f"CASE json_valid({self.name}) WHEN 0 THEN 1 WHEN 1 THEN {differs} END"
 
     @property
