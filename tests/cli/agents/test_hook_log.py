@@ -51,7 +51,7 @@ _LINE = _raising.__code__.co_firstlineno + 2  # the innermost, where it was rais
             ValueError("a text that may be secret"),
             f"ValueError at test_hook_log.py:{_LINE}",
         ),
-        (MemoryError(), f"out of memory: an event gets {MAX_MEMORY_BYTES // 1024 // 1024} MB."),
+        (MemoryError(), "out of memory: an event gets 512 MB."),
     ],
 )
 def test_what_an_event_met_is_a_line_without_its_texts(
@@ -61,6 +61,11 @@ def test_what_an_event_met_is_a_line_without_its_texts(
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": "hm"}
     assert hook.answer_of(json.dumps(event).encode(), None, Call()) == ""
     assert _failures(shop) == [line]
+
+
+def test_an_event_gets_the_memory_that_the_page_says() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding="utf-8")
+    assert MAX_MEMORY_BYTES == 512 << 20 and "more than 512 MB of memory" in page
 
 
 def test_an_event_that_was_too_large_is_one_of_the_folder_it_came_to(
