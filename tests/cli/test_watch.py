@@ -443,7 +443,7 @@ def test_a_file_that_is_known_is_ours_though_git_hides_it_since(folder: Path, mo
 
 def test_a_round_in_which_nothing_of_ours_changed_runs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[Sequence[str]] = []
-    heads = iter(["a", "a", "b", "b"])
+    heads = iter(["a", "a", "a", "b", "b"])
 
     def counted(store: Store, paths: Sequence[str], *more: Any) -> Indexed:
         runs.append([os.path.relpath(path, folder) for path in paths])
@@ -455,7 +455,13 @@ def test_a_round_in_which_nothing_of_ours_changed_runs_nothing(folder: Path, mon
     monkeypatch.setattr(watch, "bring_up_to_date", counted)
     monkeypatch.setattr(watch, "commit_of", commit_of)
     (folder / ".gitignore").write_text("*.log\n")
-    _told(monkeypatch, folder, _Told([lambda: _write(folder, "x.log"), list[Path], lambda: _write(folder, "b.md")]))
+    steps = (
+        lambda: _write(folder, "x.log"),
+        lambda: _write(folder, "y.log"),
+        list[Path],
+        lambda: _write(folder, "b.md"),
+    )
+    _told(monkeypatch, folder, _Told(steps))
     assert runs == [[], [".contextia"], ["b.md"]], "the first round, the one with another commit, and a file"
 
 
