@@ -3,7 +3,7 @@
     differing(asked, known)     ("jq", not "yq"): the same kind of failure, about another thing
 
 Known to vary are line numbers, addresses, digests, times, sizes, versions, ports, temporary paths, folders, what
-differs in digits alone, what somebody typed wrong, what a file is called in names of its own, and names in code: of a
+differs in digits alone, what a file is called in names of its own, and names in code: of a
 language whose messages are known, and of any where nothing is missing, wrong or not allowed.
 """
 
@@ -17,7 +17,7 @@ from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.signature import NEGATIONS, Signature, content_of, passed_on, without_suggestion
-from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
+from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.similarity import align, gaps
 
@@ -42,7 +42,7 @@ def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     names_vary = asked.language in _OF_KNOWN_LANGUAGES and asked.family in ("compiler", "trace", "test")
     said, stored = _said(asked), _said(known)
     files = _stem(asked, said), _stem(known, stored)
-    about = _about(asked.message, said, files, names_vary=names_vary)
+    about = _about(asked.message, files, names_vary=names_vary)
     in_message = tuple(_between(said, stored, about))
     if in_message and _say_where(asked, known, in_message):
         in_message = ()
@@ -103,7 +103,7 @@ def _say_where(asked: Signature, known: Signature, apart: tuple[Difference, ...]
     for said, stored in zip(passed_on(asked.message), passed_on(known.message), strict=False):
         inner = _read(said)
         is_reason = len(content_of(masked(said).words)) >= _LEAST_REASON
-        if is_reason and not any(_between(inner, _read(stored), _about(said, inner, ("", "")))):
+        if is_reason and not any(_between(inner, _read(stored), _about(said, ("", "")))):
             return True
     return False
 
@@ -125,7 +125,7 @@ def _between_reasons(asked: tuple[str, ...], known: tuple[str, ...], files: tupl
     apart: list[str] = []
     for line in asked:
         said = _read(line)
-        about = _about(line, said, files)
+        about = _about(line, files)
         same = next((one for one in stored if not any(_between(said, one, about))), None)
         if same is None:
             apart.append(line)
@@ -134,7 +134,7 @@ def _between_reasons(asked: tuple[str, ...], known: tuple[str, ...], files: tupl
     if apart and stored:
         said = _read(apart[0])
         nearest = max(stored, key=lambda one: len({token.bare for token in one} & {token.bare for token in said}))
-        yield from _between(said, nearest, _about(apart[0], said, files))
+        yield from _between(said, nearest, _about(apart[0], files))
 
 
 def bound_elsewhere(asked: Signature, known: Signature, solution: str) -> tuple[Difference, ...]:
@@ -161,16 +161,14 @@ class _About(NamedTuple):
 
     names_vary: bool  # names in code of a language whose messages are known
     is_absent: bool  # something is missing
-    is_one_name: bool  # a single name or path stands in it
     is_of_code: bool = False  # it speaks of code in a file, and of nothing that is not there or not allowed
     files: tuple[str, str] = ("", "")  # what the files are called that the new and the stored error are in
 
 
-def _about(text: str, said: "tuple[_Token, ...]", files: tuple[str, str], *, names_vary: bool = False) -> _About:
+def _about(text: str, files: tuple[str, str], *, names_vary: bool = False) -> _About:
     is_absent = _SAID["absent"].search(text) is not None
-    is_one_name = sum(token.kind in ("quoted", "path", "url") for token in said) == 1
     is_of_code = bool(files[0]) and not is_absent and _UNITS["absence"].search(text) is None
-    return _About(names_vary, is_absent, is_one_name, is_of_code, files)
+    return _About(names_vary, is_absent, is_of_code, files)
 
 
 class _Token(NamedTuple):
@@ -225,7 +223,8 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     """Whether a difference in this place is one of those that occur from run to run."""
     if one is None or other is None:
         alone = one or other
-        return about.names_vary or (alone is not None and alone.kind == "path" and _says_where(alone, about))
+        says_where = alone is not None and alone.kind == "path" and alone.before in ("in", "at", "from")
+        return about.names_vary or says_where or (alone is not None and alone.is_place)
     is_code = one.before in _CODES and one.kind != "time"
     if one.kind == other.kind and one.kind in _VARYING and not is_code:
         return True
@@ -244,30 +243,18 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     if " " in mine and " " in theirs and one.kind == other.kind == "quoted":
         return not any(_between(_read(mine), _read(theirs), about))
     if "word" in (one.kind, other.kind):
-        return (about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))) or _is_typed(one, other)
-    names_vary = about.names_vary or (about.is_of_code and all(map(_SAID["in code"].fullmatch, (mine, theirs))))
-    return names_vary or _is_typed(one, other)
+        return about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))
+    return about.names_vary or (about.is_of_code and all(map(_SAID["in code"].fullmatch, (mine, theirs))))
 
 
-def _is_typed(one: _Token, other: _Token) -> bool:
-    """Whether both are what somebody typed wrong: that is the failure, and not that these are missing."""
-    return one.before in _TYPED and is_mistyped(one.bare) and is_mistyped(other.bare)
-
-
-_TYPED = listed("typed")
 _TYPES = listed("builtin types")
-
-
-def _says_where(path: _Token, about: _About) -> bool:
-    """Whether a path says where something is, not what: by its line, or by the word before it."""
-    return path.is_place or (path.before in ("in", "at", "from") and not about.is_one_name)
 
 
 def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     """Of paths the last part counts, where one may be missing; not where it says in which file, or is passing."""
     if _SAID["temporary"].match(mine) and _SAID["temporary"].match(theirs):
         return True
-    if _says_where(one, about):
+    if one.is_place:
         return True
     if all(map(_SAID["folder"].fullmatch, (mine, theirs))) and mine.rpartition("/")[0] != theirs.rpartition("/")[0]:
         return True
