@@ -1,14 +1,12 @@
 """What a report says beside its message: the lines that give the reason, or name what it is about.
 
-    next(reasons_beside("GPG check FAILED", ["Public key for x.rpm is not installed", "Error: GPG check FAILED"], 1, 2))
+    reasons_beside("GPG check FAILED", ["Public key for x.rpm is not installed", "Error: GPG check FAILED"], 1, 2)
         ->  Reasons(("Public key for x.rpm is not installed",), 0, 2)
 
 Two failures with one message and two reasons are two failures. Below the message each line counts that is no excerpt,
 frame, advice, summary or progress; above it only one of the same block that itself says what is wrong, unless the
 message says nothing. Found by what lines look like in any tool.
 """
-
-from collections.abc import Iterator
 
 from ctxrank.indexer.errors.parse.notations import headline_of
 from ctxrank.indexer.errors.parse.structure import concludes, may_lead, names_something, without_stamp
@@ -32,16 +30,14 @@ class Reasons(NamedTuple):
     end: int
 
 
-def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Iterator[Reasons]:
-    """What is said beside the message that stands in the lines from `begin` to `end`: all of it, then less and less."""
+def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Reasons | None:
+    """What is said beside the message that stands in the lines from `begin` to `end`; None where nothing is."""
     says_nothing = concludes(message) or not names_something(message)
     above = [at for at in _block_above(lines, begin) if _tells(lines, at) and (says_nothing or _denies(lines[at]))]
     below = [at for at in _block_below(lines, end) if _tells(lines, at)]
     found = [at for at in (*above[-_MOST_KEPT:], *below[:_MOST_KEPT]) if without_stamp(lines[at]) != message]
-    while found:
-        said = tuple(without_stamp(lines[at])[:_LONGEST] for at in found)
-        yield Reasons(said, min(begin, found[0]), max(end, found[-1] + 1))
-        del found[0 if found[-1] < begin else -1]
+    said = tuple(without_stamp(lines[at])[:_LONGEST] for at in found)
+    return Reasons(said, min(begin, found[0]), max(end, found[-1] + 1)) if found else None
 
 
 def _denies(line: str) -> bool:

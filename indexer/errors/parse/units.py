@@ -87,10 +87,6 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     led = _led_by_what_is_wrong(list(distinct.values()), lines)
     if led and led[0].family in ("tool", "text", "compiler") and not led[0].frames:
         led[0] = _with_reasons(led[0], lines)
-    for at, unit in enumerate(led[1:MAX_UNITS], 1):
-        if unit.family == "tool" and not names_something(unit.message):  # what completes it stands below
-            below = reasons_beside(unit.message, lines, unit.line, unit.line + unit.text.count("\n") + 1)
-            led[at] = unit._replace(reasons=next((some.lines for some in below), ()))
     report = _report(lines, led[0].line if led else 0)
     return tuple(unit._replace(report=report) for unit in led[:MAX_UNITS])
 
@@ -104,19 +100,18 @@ def _report(lines: list[str], at: int) -> str:
 
 
 def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:
-    """The unit with the lines that give its reason, which then belong to its text: as many as leave it what it is."""
+    """The unit with the lines that give its reason, which belong to its text where they leave it what it is."""
     begin = unit.line
     is_bare = (unit.family == "tool" or not unit.tool) and not names_something(unit.message)
     end = begin if is_bare else begin + unit.text.count("\n")
     found = reasons_beside(unit.message, lines, begin, end + 1)
-    for reasons in found:
-        shown = _bounded(lines[reasons.begin : reasons.end])
-        if shown.strip() == "\n".join(lines).strip():
-            return unit._replace(text=shown, reasons=reasons.lines)
-        alone = error_units(shown)[0]  # as it is read when it is signed again
-        if (alone.message, alone.codes) == (unit.message, unit.codes):
-            return unit._replace(text=alone.text, reasons=alone.reasons)
-    return unit
+    if found is None:
+        return unit
+    shown = _bounded(lines[found.begin : found.end])
+    is_all = shown.strip() == "\n".join(lines).strip()
+    alone = unit if is_all else error_units(shown)[0]  # as it is read when it is signed again
+    is_same = (alone.message, alone.codes) == (unit.message, unit.codes)
+    return unit._replace(text=shown if is_same else unit.text, reasons=found.lines)
 
 
 def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:

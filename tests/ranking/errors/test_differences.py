@@ -116,8 +116,3 @@ def test_a_fix_takes_over_the_name_where_it_carries_it_and_it_is_plain() -> None
     assert exchanged("apt install libpq-dev", (Difference("pq", "libpq"),)) == ""
     assert exchanged("Ask Ana.", (Difference("libxml2-dev", "libpq-dev"),)) == ""
     assert exchanged("a b", (Difference("x", "a"), Difference("y", "b"))) == ""
-
-
-def test_what_completes_a_later_error_stands_below_it_too() -> None:
-    report = "a.c:1:2: error: no type 'x'\nERROR Exiting due to fatal exception during start.\nit is no 'y'\n"
-    assert error_units(report)[1].reasons[-1] == "it is no 'y'"
