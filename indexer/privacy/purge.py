@@ -121,7 +121,8 @@ def _plan_session(primary: apsw.Connection, plan: Plan, name: str) -> None:
             numbers = _ids(primary, f"SELECT id FROM {kind.table.name} WHERE session_id = ?", session_id)
             plan.rows[kind.name].extend(numbers)
     _plan_packages(primary, plan, plan.rows["package"])
-    plan.failures.extend(_texts(primary, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id))
+    query = "SELECT error_text FROM error_sightings WHERE session_id = ?"
+    plan.failures.extend(read_column(primary, query, (session_id,), str))
     plan.rows[SESSION].append(session_id)
     plan.kept_out[SESSION] = [name]
 
@@ -167,9 +168,9 @@ def plan_ordered(primary: apsw.Connection, kind: str, is_meant: Callable[[str], 
 def orderable_texts(primary: apsw.Connection, kind: str) -> Collection[str]:
     """All that orders of a kind may mean here: paths, names of sessions, or texts of a kind of record."""
     if kind == PATH:
-        return _texts(primary, "SELECT path FROM packages UNION SELECT path FROM artifacts")
+        return read_column(primary, "SELECT path FROM packages UNION SELECT path FROM artifacts", (), str)
     if kind == SESSION:
-        return _texts(primary, "SELECT name FROM sessions")
+        return read_column(primary, "SELECT name FROM sessions", (), str)
     return set(_blocked_texts(primary, kinds_of(primary)[kind]).values())
 
 
@@ -279,7 +280,7 @@ def _plan_the_same(primary: apsw.Connection, plan: Plan) -> list[str]:
         SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1)) UNION
         SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))
     """
-    reports = _texts(primary, query, id_list(plan.rows["error"]))
+    reports = read_column(primary, query, (id_list(plan.rows["error"]),), str)
     # A failure that was seen is kept as its error alone.
     purged = [*reports, *(error_units(report)[0].text for report in reports if report.strip())]
     plan.failures.extend(purged)
@@ -335,7 +336,7 @@ def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:
     for named in kinds_of(connection).values():
         if named.is_file and named.named_by:
             query = f"SELECT {named.named_by} FROM {named.table.name} WHERE id {AMONG}"
-            names += filter(None, _texts(connection, query, id_list(plan.rows[named.name])))
+            names += filter(None, read_column(connection, query, (id_list(plan.rows[named.name]),), str))
     for number, entries, inputs in list(connection.execute("SELECT id, entries, inputs FROM receipts")):
         shown, text = (line.split("\t")[1] for line in entries.split("\n") if line), f"{entries}\n{inputs}"
         # T-1 is not in T-12.
@@ -347,7 +348,7 @@ def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:
 def _remove_anchors(connection: apsw.Connection, plan: Plan) -> None:
     """What other findings name of the files that go: their anchors have checksums of lines."""
     query = f"SELECT {_SHOWN} FROM {_WITH_ROOTS} WHERE f.id {AMONG}"
-    gone = {*plan.kept_out.get(PATH, ()), *_texts(connection, query, id_list(plan.rows["artifact"]))}
+    gone = {*plan.kept_out.get(PATH, ()), *read_column(connection, query, (id_list(plan.rows["artifact"]),), str)}
     numbers = [
         number
         for number, *paths in connection.execute("SELECT id, path, now_path FROM anchors")
@@ -358,7 +359,3 @@ def _remove_anchors(connection: apsw.Connection, plan: Plan) -> None:
 
 def _ids(primary: apsw.Connection, query: str, *values: str | int | None) -> list[int]:
     return read_column(primary, query, values, int)
-
-
-def _texts(primary: apsw.Connection, query: str, *values: str | int | None) -> list[str]:
-    return read_column(primary, query, values, str)

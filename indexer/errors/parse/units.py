@@ -100,18 +100,14 @@ def _report(lines: list[str], at: int) -> str:
 
 
 def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:
-    """The unit with the lines that give its reason, which belong to its text where they leave it what it is."""
+    """The unit with the lines that give its reason, which then belong to its text."""
     begin = unit.line
     is_bare = (unit.family == "tool" or not unit.tool) and not names_something(unit.message)
     end = begin if is_bare else begin + unit.text.count("\n")
     found = reasons_beside(unit.message, lines, begin, end + 1)
     if found is None:
         return unit
-    shown = _bounded(lines[found.begin : found.end])
-    is_all = shown.strip() == "\n".join(lines).strip()
-    alone = unit if is_all else error_units(shown)[0]  # as it is read when it is signed again
-    is_same = (alone.message, alone.codes) == (unit.message, unit.codes)
-    return unit._replace(text=shown if is_same else unit.text, reasons=found.lines)
+    return unit._replace(text=_bounded(lines[found.begin : found.end]), reasons=found.lines)
 
 
 def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
