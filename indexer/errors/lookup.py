@@ -71,8 +71,8 @@ class KnownError(NamedTuple):
 def put(change: Change, pattern_id: int, project: str, signature: Signature) -> None:
     """Write a pattern's signature, of a redacted text, over the one it had, of which what was learned stays."""
     numbers = [number_of(project, term) for term in (*terms_of(signature), tool_term(signature))]
-    # The whole report, where it is read again as the same.
-    is_whole = any(_read(one) == _read(signature) for one in map(sign, error_units(signature.report)[:1]))
+    read = next(map(sign, error_units(signature.report)), signature)  # as it will be signed again
+    is_whole = (read.instance, read.frames, read.reasons) == (signature.instance, signature.frames, signature.reasons)
     features = {"type": signature.error_type, **{name: getattr(signature, name) for name in _KEPT_FEATURES}}
     query = "DELETE FROM error_signatures WHERE pattern_id = ? RETURNING iif(json_valid(features), features, '{}')"
     for (before,) in list(change.connection.execute(query, (pattern_id,))):
@@ -90,10 +90,6 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature) -> 
     change.connection.executemany(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id) VALUES (?, ?)", [(n, pattern_id) for n in numbers]
     )
-
-
-def _read(one: Signature) -> tuple[object, ...]:
-    return one.instance, one.frames, one.reasons
 
 
 def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:

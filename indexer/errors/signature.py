@@ -31,7 +31,6 @@ _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
 _MAX_TERMS = 48
 _FRAMES_KEPT = 8
 _MOST_PASSED_ON = 6
-_MARGIN = " |\u2502\u2514\u250c\u2500^*>"  # what a line of a report is drawn with
 _LEAST_PASSED_ON = 4  # words
 
 NEGATIONS = listed("negations")
@@ -81,11 +80,6 @@ class Signature(NamedTuple):
         return fingerprint(*map(lasting, self.reasons)) if self.reasons else ""
 
     @property
-    def told(self) -> dict[tuple[str, ...], str]:
-        """The lines beside the message that may say what is wrong, by their templates."""
-        return told_beside(self.message, self.report)
-
-    @property
     def is_traced(self) -> bool:
         """Whether calls of the project say where it happened."""
         return bool(self.frames) and self.family in ("trace", "test")
@@ -97,22 +91,16 @@ def content_of(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=64)
-def told_beside(message: str, report: str) -> dict[tuple[str, ...], str]:
+def told_by(one: Signature) -> dict[tuple[str, ...], str]:
     """The lines beside a message that may say what is wrong, by their templates; no calls, advice or progress.
 
     Where the message stands behind a place, others that do are errors of their own.
     """
-    lines = report.split("\n")
-    is_listed = any(message in line and _SAID["listed"].match(line) for line in lines)
-    others = (line.strip(_MARGIN) for line in lines if not (is_listed and _SAID["listed"].match(line)))
-    told = {masked(line).words: line for line in others if tells(line) and message not in line}
+    lines = [line.strip(" |\u2502\u2514\u250c\u2500^*>") for line in one.report.split("\n")]
+    is_listed = any(one.message in line and _SAID["listed"].match(line) for line in lines)
+    others = (line for line in lines if not (is_listed and _SAID["listed"].match(line)))
+    told = {masked(line).words: line for line in others if tells(line) and one.message not in line}
     return {words: told[words] for words in told if len(_ordinary(words)) >= _LEAST_NOTE}
-
-
-def are_told_apart(one: Signature, other: Signature) -> bool:
-    """Whether the reports of one message both say what the other does not."""
-    said, stored = one.told.keys(), other.told.keys()
-    return bool(said - stored and stored - said)
 
 
 def sign(unit: ErrorUnit) -> Signature:

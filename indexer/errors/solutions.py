@@ -19,7 +19,7 @@ from ctxrank.indexer.errors import lookup, patterns
 from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import ErrorPattern, State, state_of
-from ctxrank.indexer.errors.signature import Signature, are_told_apart, fingerprint, sign
+from ctxrank.indexer.errors.signature import Signature, fingerprint, sign, told_by
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import revise
@@ -133,7 +133,8 @@ def pattern_of(connection: apsw.Connection, signature: Signature, project: str, 
             continue  # they failed at different places of the code
         if one.reasons and signature.reasons and one.given_reason != signature.given_reason:
             continue  # or for different reasons
-        if not signature.frames and are_told_apart(one, signature):
+        said, stored = told_by(signature).keys(), told_by(one).keys()
+        if not signature.frames and said - stored and stored - said:
             continue  # which other lines of their reports say
         query = "SELECT lang FROM error_patterns WHERE id = ?"
         if lang is None or read_value(connection, query, (known.pattern_id,), str) in (None, lang):
@@ -148,7 +149,7 @@ def _insert(change: Change, signature: Signature, new: NewKnownError, now: int) 
     of_place = fingerprint(signature.template, place)
     pattern_hash = fingerprint(*alone) + of_place
     if patterns.find(change.connection, new.project, pattern_hash) is not None:  # the message of another report
-        pattern_hash = fingerprint(*alone, *map(" ".join, signature.told)) + of_place
+        pattern_hash = fingerprint(*alone, *map(" ".join, told_by(signature))) + of_place
     return patterns.upsert(
         change,
         ErrorPattern(

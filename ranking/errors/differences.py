@@ -16,7 +16,7 @@ from ctxrank.indexer.errors.missing import STOPWORDS
 from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
-from ctxrank.indexer.errors.signature import NEGATIONS, Signature, content_of, passed_on, without_suggestion
+from ctxrank.indexer.errors.signature import NEGATIONS, Signature, content_of, passed_on, told_by, without_suggestion
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.similarity import align, gaps
@@ -52,17 +52,13 @@ def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
 
 def is_same_report(asked: Signature, known: Signature) -> bool:
     """Whether two reports are the same line by line, but for numbers, times and folders, of which none is the point."""
-    said, stored = _printed(asked.report), _printed(known.report)
+    said, stored = ([line.strip() for line in one.report.split("\n") if line.strip()] for one in (asked, known))
     return (
         asked.missing == known.missing
         and len(said) == len(stored)
         and all(one == other or _lasting(one) == _lasting(other) for one, other in zip(said, stored, strict=True))
         and not differing(asked, known)
     )
-
-
-def _printed(report: str) -> list[str]:
-    return [line.strip() for line in report.split("\n") if line.strip()]
 
 
 def _lasting(line: str) -> str:
@@ -76,7 +72,7 @@ def reworded(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     """
     if asked.frames or (asked.codes and asked.family == "compiler" and asked.language in _OF_KNOWN_LANGUAGES):
         return ()
-    said, stored = asked.told, known.told
+    said, stored = told_by(asked), told_by(known)
     left = [line for line in stored if line not in said]
     pairs = [(line, max(left, key=lambda one: align(line, one).share)) for line in said if left and line not in stored]
     return tuple(
@@ -223,8 +219,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     """Whether a difference in this place is one of those that occur from run to run."""
     if one is None or other is None:
         alone = one or other
-        says_where = alone is not None and alone.kind == "path" and alone.before in ("in", "at", "from")
-        return about.names_vary or says_where or (alone is not None and alone.is_place)
+        return about.names_vary or (alone is not None and (alone.is_place or alone.before in ("in", "at", "from")))
     is_code = one.before in _CODES and one.kind != "time"
     if one.kind == other.kind and one.kind in _VARYING and not is_code:
         return True

@@ -19,7 +19,7 @@ from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.parse.tables import words
-from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature, as_passed_on, terms_of
+from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature, as_passed_on, terms_of, told_by
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.calibration import (
@@ -46,7 +46,6 @@ _CODE_BONUS = 1.0
 _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
-_AGAIN_BONUS = 2.0
 
 _ASSERTIONS = words("assertions")
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
@@ -107,8 +106,8 @@ class KnownCandidate(NamedTuple):
     @property
     def recognition(self) -> float:
         """How sure it is that this is the same error."""
-        recognised = recognition(self.family, evidence(self.likeness, self.margin, self.rivals))
-        return max(recognised, SAME_ERROR) if self.is_again else recognised
+        found = evidence(self.likeness, self.margin, self.rivals)
+        return max(SAME_ERROR * self.is_again, recognition(self.family, found))
 
 
 class Considered(NamedTuple):
@@ -176,8 +175,8 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         known = stored._replace(signature=as_passed_on(stored.signature, asked))
         likeness = compare(asked, known.signature)
         is_again = is_same_report(asked, known.signature)
-        score = score_of(likeness) + _AGAIN_BONUS * is_again
-        if needs_more and likeness.frames != 2 and not (is_again and asked.told):
+        score = score_of(likeness)
+        if needs_more and likeness.frames != 2 and not (is_again and told_by(asked)):
             continue
         if objection := _objection(asked, known.signature, likeness):
             objections.append((score, known.pattern_id, objection))
@@ -198,9 +197,9 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     return Considered(with_margins, reason, tuple(renamed))
 
 
-def _best_first(one: KnownCandidate) -> tuple[float, float, int, int]:
-    known = one.known
-    return (-one.score, -record_bound(known.confirmations, known.refutations), -known.last_seen, known.pattern_id)
+def _best_first(one: KnownCandidate) -> tuple[bool, float, float, int, int]:
+    known, record = one.known, record_bound(one.known.confirmations, one.known.refutations)
+    return (not one.is_again, -one.score, -record, -known.last_seen, known.pattern_id)
 
 
 def score_of(likeness: Likeness) -> float:

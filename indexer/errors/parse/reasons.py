@@ -16,9 +16,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 _SHAPES = Expressions("structure")
 _SAID = Expressions("reasons")
 _UNITS = Expressions("units")
-_MOST_ABOVE = 6  # lines
-_MOST_BELOW = 12
-_MOST_KEPT = 6
+_MOST_BELOW = 12  # lines looked at
+_MOST_KEPT = 6  # lines on either side
 _LONGEST = 400
 
 
@@ -35,7 +34,7 @@ def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Reas
     says_nothing = concludes(message) or not names_something(message)
     above = [at for at in _block_above(lines, begin) if _tells(lines, at) and (says_nothing or _denies(lines[at]))]
     below = [at for at in _block_below(lines, end) if _tells(lines, at)]
-    found = [at for at in (*above[-_MOST_KEPT:], *below[:_MOST_KEPT]) if without_stamp(lines[at]) != message]
+    found = [at for at in (*above, *below[:_MOST_KEPT]) if without_stamp(lines[at]) != message]
     said = tuple(without_stamp(lines[at])[:_LONGEST] for at in found)
     return Reasons(said, min(begin, found[0]), max(end, found[-1] + 1)) if found else None
 
@@ -47,7 +46,7 @@ def _denies(line: str) -> bool:
 def _block_above(lines: list[str], begin: int) -> list[int]:
     """The lines above, down to the message; an empty line begins another block unless the message stands alone."""
     found: list[int] = []
-    for at in range(begin - 1, max(-1, begin - 1 - _MOST_ABOVE), -1):
+    for at in range(begin - 1, max(-1, begin - 1 - _MOST_KEPT), -1):
         if not lines[at].strip() and found:
             break
         found.append(at)

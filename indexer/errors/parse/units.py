@@ -87,27 +87,18 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     led = _led_by_what_is_wrong(list(distinct.values()), lines)
     if led and led[0].family in ("tool", "text", "compiler") and not led[0].frames:
         led[0] = _with_reasons(led[0], lines)
-    report = _report(lines, led[0].line if led else 0)
-    return tuple(unit._replace(report=report) for unit in led[:MAX_UNITS])
-
-
-def _report(lines: list[str], at: int) -> str:
-    """The lines that other reports are compared with; '' where they are too long to be kept."""
-    if len(lines) > _MOST_LINES:
-        lines = lines[max(0, at - _MOST_LINES // 2) :][:_MOST_LINES]
-    report = "\n".join(lines)
-    return report if len(report) <= _MAX_REPORT else ""
+    at = led[0].line if led else 0
+    shown = lines if len(lines) <= _MOST_LINES else lines[max(0, at - _MOST_LINES // 2) : at + _MOST_LINES // 2]
+    report = "\n".join(shown)[: _MAX_REPORT + 1]
+    return tuple(unit._replace(report=report * (len(report) <= _MAX_REPORT)) for unit in led[:MAX_UNITS])
 
 
 def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:
     """The unit with the lines that give its reason, which then belong to its text."""
-    begin = unit.line
     is_bare = (unit.family == "tool" or not unit.tool) and not names_something(unit.message)
-    end = begin if is_bare else begin + unit.text.count("\n")
-    found = reasons_beside(unit.message, lines, begin, end + 1)
-    if found is None:
-        return unit
-    return unit._replace(text=_bounded(lines[found.begin : found.end]), reasons=found.lines)
+    more = 0 if is_bare else unit.text.count("\n")
+    found = reasons_beside(unit.message, lines, unit.line, unit.line + 1 + more)
+    return unit._replace(text=_bounded(lines[found.begin : found.end]), reasons=found.lines) if found else unit
 
 
 def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
