@@ -111,7 +111,7 @@ def rank_packages(
             found[signals] = parts, parts.total
         parts, total = found[signals]
         score = total if text is None else blended(text, total)
-        rows.append(RankedPackage._make((package, text, parts, score, None, False, "", None, None)))
+        rows.append(RankedPackage(package, text, parts, score))
     rows.sort(key=_order)
     return rows
 
