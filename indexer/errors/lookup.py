@@ -72,7 +72,7 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature) -> 
     """Write a pattern's signature, of a redacted text, over the one it had, of which what was learned stays."""
     numbers = [number_of(project, term) for term in (*terms_of(signature), tool_term(signature))]
     read = next(map(sign, error_units(signature.report)), signature)  # as it will be signed again
-    is_whole = (read.instance, read.frames, read.reasons) == (signature.instance, signature.frames, signature.reasons)
+    is_whole = (read.instance, read.frames) == (signature.instance, signature.frames)
     features = {"type": signature.error_type, **{name: getattr(signature, name) for name in _KEPT_FEATURES}}
     query = "DELETE FROM error_signatures WHERE pattern_id = ? RETURNING iif(json_valid(features), features, '{}')"
     for (before,) in list(change.connection.execute(query, (pattern_id,))):

@@ -148,7 +148,7 @@ def sign(unit: ErrorUnit) -> Signature:
         last_part(file),
         "" if not unit.frames or unit.frames[-1].is_ours else unit.frames[-1].place,
         unit.text,
-        unit.report or unit.text,
+        unit.report,
     )
 
 

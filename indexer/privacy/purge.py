@@ -282,7 +282,7 @@ def _plan_the_same(primary: apsw.Connection, plan: Plan) -> list[str]:
     """
     reports = read_column(primary, query, (id_list(plan.rows["error"]),), str)
     # A failure that was seen is kept as its error alone.
-    purged = [*reports, *(error_units(report)[0].text for report in reports if report.strip())]
+    purged = [*reports, *(unit.text for report in reports for unit in error_units(report))]
     plan.failures.extend(purged)
     return purged
 

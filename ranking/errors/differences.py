@@ -70,7 +70,7 @@ def reworded(asked: Signature, known: Signature) -> tuple[Difference, ...]:
 
     Names may differ in each line. Not beside calls, nor of a compiler whose messages are known: it lists many.
     """
-    if asked.frames or (asked.codes and asked.family == "compiler" and asked.language in _OF_KNOWN_LANGUAGES):
+    if asked.frames or (asked.codes and asked.language in _OF_KNOWN_LANGUAGES):
         return ()
     said, stored = told_by(asked), told_by(known)
     left = [line for line in stored if line not in said]

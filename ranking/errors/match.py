@@ -123,7 +123,7 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
     considered = consider(connection, asked, whose)
     shown = max(limit, 1)
     sure = [one for one in considered.eligible if min(one.recognition, SAME_ERROR) >= LEAST_RECOGNITION[one.family]]
-    told = [(one, () if one.is_again or one.likeness.frames > 0 else _renamed(asked, one.known)) for one in sure]
+    told = [(one, () if one.likeness.frames > 0 else _renamed(asked, one.known)) for one in sure]
     is_told_often = bool(told) and lookup.is_told_often(connection, whose, asked)
     matches = tuple(_rated(asked, one, is_told_often=is_told_often) for one, renamed in told if not renamed)
     others = [one for one in told if one[1]] + [

@@ -48,7 +48,7 @@ _MAX_FRAMES = 60
 _MAX_DETAIL_LINES = 40
 _MAX_MESSAGE = 600
 _MAX_UNIT_TEXT = 2000
-_MOST_LINES = 60  # of a report
+_MOST_AROUND = 30  # lines on either side that belong to a report
 _MAX_REPORT = 4000
 
 _PRINTED = Expressions("units")
@@ -70,7 +70,7 @@ class ErrorUnit(NamedTuple):
     rank: int = 0  # smaller explains more
     why: str = ""  # a sentence: why it is at this position
     reasons: tuple[str, ...] = ()  # of the first one: what the report says beside its message
-    report: str = ""  # all that was printed; of much, what stands around the first one
+    report: str = ""  # what was printed around the first one
 
 
 def error_units(text: str) -> tuple[ErrorUnit, ...]:
@@ -88,9 +88,8 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     if led and led[0].family in ("tool", "text", "compiler") and not led[0].frames:
         led[0] = _with_reasons(led[0], lines)
     at = led[0].line if led else 0
-    shown = lines if len(lines) <= _MOST_LINES else lines[max(0, at - _MOST_LINES // 2) : at + _MOST_LINES // 2]
-    report = "\n".join(shown)[: _MAX_REPORT + 1]
-    return tuple(unit._replace(report=report * (len(report) <= _MAX_REPORT)) for unit in led[:MAX_UNITS])
+    report = "\n".join(lines[max(0, at - _MOST_AROUND) : at + _MOST_AROUND])[:_MAX_REPORT]
+    return tuple(unit._replace(report=report) for unit in led[:MAX_UNITS])
 
 
 def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:
