@@ -20,6 +20,20 @@ def is_ordinary(word: str) -> bool:
     return word in _words() or (len(word) >= _SHORTEST_WITH_ENDING and word.endswith(_ENDINGS))
 
 
+def is_mistyped(word: str) -> bool:
+    """Whether this is no such word, and would be with two letters exchanged, or one more or less."""
+    if not word.isalpha() or is_ordinary(word):
+        return False
+    low = word.lower()
+    exchanged = (low[:i] + low[i + 1] + low[i] + low[i + 2 :] for i in range(len(low) - 1))
+    without = (low[:i] + low[i + 1 :] for i in range(len(low)))
+    with_one_more = (low[:i] + letter + low[i:] for i in range(1, len(low)) for letter in _LETTERS)
+    return any(one in _words() for ways in (exchanged, without, with_one_more) for one in ways)
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
 @cache
 def _words() -> frozenset[str]:
     return frozenset(word for (word,) in rows(__file__, "tables/ordinary_words"))

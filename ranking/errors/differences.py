@@ -3,7 +3,7 @@
     differing(asked, known)     ("jq", not "yq"): the same kind of failure, about another thing
 
 Known to vary are line numbers, addresses, digests, times, sizes, versions, ports, temporary paths, folders, what
-differs in digits alone, what a file is called in names of its own, and names in code: of a
+differs in digits alone, what somebody typed wrong, what a file is called in names of its own, and names in code: of a
 language whose messages are known, and of any where nothing is missing, wrong or not allowed.
 """
 
@@ -17,7 +17,7 @@ from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.signature import NEGATIONS, Signature, content_of, passed_on, told_by, without_suggestion
-from ctxrank.indexer.errors.vocabulary import is_ordinary
+from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.similarity import align, gaps
 
@@ -237,11 +237,14 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
         return _is_same_path(one, mine, theirs, about)
     if " " in mine and " " in theirs and one.kind == other.kind == "quoted":
         return not any(_between(_read(mine), _read(theirs), about))
+    if one.before in _TYPED and is_mistyped(one.bare) and is_mistyped(other.bare):
+        return True  # that it was typed wrong is the failure, and not that it is missing
     if "word" in (one.kind, other.kind):
         return about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))
     return about.names_vary or (about.is_of_code and all(map(_SAID["in code"].fullmatch, (mine, theirs))))
 
 
+_TYPED = listed("typed")
 _TYPES = listed("builtin types")
 
 

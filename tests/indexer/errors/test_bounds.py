@@ -16,7 +16,7 @@ from ctxrank.indexer.errors.parse.reasons import reasons_beside
 from ctxrank.indexer.errors.parse.structure import better_line
 from ctxrank.indexer.errors.parse.units import MAX_UNITS, error_units, looked_at
 from ctxrank.indexer.errors.signature import sign
-from ctxrank.indexer.errors.vocabulary import is_ordinary
+from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 
 
 def _kept(data: bytes, head: int, tail: int) -> bytes:
@@ -299,6 +299,28 @@ def test_a_word_is_levelled() -> None:
         "batches": "batch",
     }
     assert {word: level(word) for word in levelled} == levelled
+
+
+@each_row(
+    "word, is_wrong",
+    [
+        ("fiel", True),
+        ("flie", True),
+        ("ifle", True),
+        ("file", False),
+        ("filex", True),
+        ("xfile", True),
+        ("fixle", True),
+        ("fil3", False),
+        ("fle", True),
+        ("ile", True),
+        ("fil", True),
+        ("quzz", False),
+        ("failure", False),
+    ],
+)
+def test_a_word_that_is_one_slip_from_another_is_mistyped(word: str, is_wrong: bool) -> None:
+    assert is_mistyped(word) is is_wrong
 
 
 def test_an_ending_tells_a_word_of_six_letters() -> None:
