@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, signed_rows, words
+from ctxrank.indexer.errors.vocabulary import is_mistyped
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_WORDS = 60
@@ -127,7 +128,8 @@ def _without_passing(found: re.Match[str]) -> str:
 def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
     """What replaces this token in the template; masked values are added to the list."""
     if kind == "word":
-        if len(token) > 1 or token.lower() in _SINGLE_LETTER_WORDS or not token.isascii():
+        is_word = len(token) > 1 or token.lower() in _SINGLE_LETTER_WORDS or not token.isascii()
+        if is_word and not is_mistyped(token, before):
             return level(token)
     elif kind == "quoted":
         token = token.lstrip("bru").strip(QUOTES)

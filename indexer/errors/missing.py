@@ -12,7 +12,7 @@ from ctxrank.indexer.errors.masks import level
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows, words
-from ctxrank.indexer.errors.vocabulary import is_ordinary
+from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 
 _NAMED_BY_TYPE = words("named_by_type")
 _SAID = Expressions("missing")
@@ -36,7 +36,7 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
             # "error while opening 'x' for reading: …", "x.scala:12:9: not found: …"
             if name.isdigit() or name in STOPWORDS or (is_word and _SAID["any quoted"].search(message)):
                 continue
-            return _normal(name)
+            return _normal(name, message[: match.start(match.lastindex or 0)])
     return _named_beside(message, of_code=of_code)
 
 
@@ -57,12 +57,14 @@ def _named_beside(message: str, *, of_code: bool) -> str:
                 continue
             if _SAID["in place"].search(before) is not None or (_SAID["path"].match(name) and not is_absent):
                 continue
-            return _normal(name)
+            return _normal(name, before)
     return ""
 
 
-def _normal(name: str) -> str:
-    """Without a version, a sentence's end, and the folders of a path that begins at a root."""
+def _normal(name: str, before: str = "") -> str:
+    """Without a version, a sentence's end, and folders of a path that begins at a root; '' for what was mistyped."""
+    if is_mistyped(name, level(before.rstrip(" :").rpartition(" ")[2])):
+        return ""
     name = name.rstrip(".,;:").removeprefix("file:") or name
     if name.startswith(("/", "~", "./", "../", "\\")) or name[1:3] in (":\\", ":/"):
         return last_part(name.rstrip("/\\"))

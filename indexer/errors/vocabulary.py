@@ -11,7 +11,8 @@ not listed.
 from ctxrank.indexer.light_typing import cache
 from ctxrank.indexer.text.tables import rows  # no expression is read: a spawn asks, too
 
-_ENDINGS = tuple(dict(rows(__file__, "tables/lists"))["endings"].split())
+_LISTS = dict(rows(__file__, "tables/lists"))
+_ENDINGS, _TYPED = (tuple(_LISTS[name].split()) for name in ("endings", "typed"))
 _SHORTEST_WITH_ENDING = 6
 
 
@@ -20,9 +21,11 @@ def is_ordinary(word: str) -> bool:
     return word in _words() or (len(word) >= _SHORTEST_WITH_ENDING and word.endswith(_ENDINGS))
 
 
-def is_mistyped(word: str) -> bool:
-    """Whether this is no such word, and would be with two letters exchanged, or one more or less."""
-    if not word.isalpha() or is_ordinary(word):
+def is_mistyped(word: str, before: str) -> bool:
+    """Whether somebody typed this, as the word before it says, and meant one with two letters exchanged, or one more or
+    less: that it was typed wrong is the failure, and not that it is missing.
+    """
+    if before not in _TYPED or not word.isalpha() or is_ordinary(word):
         return False
     low = word.lower()
     exchanged = (low[:i] + low[i + 1] + low[i] + low[i + 2 :] for i in range(len(low) - 1))

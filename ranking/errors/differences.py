@@ -237,14 +237,13 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
         return _is_same_path(one, mine, theirs, about)
     if " " in mine and " " in theirs and one.kind == other.kind == "quoted":
         return not any(_between(_read(mine), _read(theirs), about))
-    if one.before in _TYPED and is_mistyped(one.bare) and is_mistyped(other.bare):
-        return True  # that it was typed wrong is the failure, and not that it is missing
+    if is_mistyped(one.bare, one.before) and is_mistyped(other.bare, other.before):
+        return True
     if "word" in (one.kind, other.kind):
         return about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))
     return about.names_vary or (about.is_of_code and all(map(_SAID["in code"].fullmatch, (mine, theirs))))
 
 
-_TYPED = listed("typed")
 _TYPES = listed("builtin types")
 
 

@@ -320,7 +320,8 @@ def test_a_word_is_levelled() -> None:
     ],
 )
 def test_a_word_that_is_one_slip_from_another_is_mistyped(word: str, is_wrong: bool) -> None:
-    assert is_mistyped(word) is is_wrong
+    assert is_mistyped(word, "option") is is_wrong
+    assert not is_mistyped(word, "file")
 
 
 def test_an_ending_tells_a_word_of_six_letters() -> None:

@@ -105,6 +105,12 @@ def test_another_name_is_another_failure_of_the_same_kind(store: Store) -> None:
     assert other.differences == ("other, not shop",) and "another name: other, not shop" in answer.reason
 
 
+def test_what_was_typed_wrong_is_one_failure_and_another_operation_is_not(store: Store) -> None:
+    save(store, "E: Invalid operation isntall")
+    assert grades(store, "E: Invalid operation saerch") == ["template"]
+    assert grades(store, "E: Invalid operation search") == []
+
+
 def test_a_bare_name_at_the_end_may_be_another_one_of_the_same_kind(store: Store) -> None:
     save(store, "Error: Unbound variable: count")
     answer = ask(store, "Error: Unbound variable: level")
