@@ -33,12 +33,16 @@ _SERVED_AS = "developer"  # whose limits an agent gets that is not named or not 
 _MAX_TASK_BYTES = 1_000_000
 
 
-def assemble(
-    call: Call, /, session: str | None, agent: str | None, format_: str, strict: bool, **options: Any
-) -> Reply:
-    """Assemble the block; where anything breaks, the reply is a minimal one unless `strict`."""
+def assemble(call: Call, /, format_: str, strict: bool, **options: Any) -> Reply:
+    """Assemble the block; where anything breaks, the reply is a minimal one unless `strict`.
+
+    A byte that is not UTF-8 becomes a question mark: a spawn waits for a block, not for a lesson.
+    """
+    for name, value in options.items():
+        options[name] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    session, agent = options["session"], options["agent"]
     form = call.form(_one_of(call, "--format", format_, _FORMS, "markdown"))
-    request = AssembleRequest(_storable(session or ""), _storable(agent or _SERVED_AS))
+    request = AssembleRequest(session or "", agent or _SERVED_AS)
     try:
         request = _read_request(call, request, options, is_explained=form == "json")
         if strict and not (session and agent):
@@ -151,7 +155,6 @@ def _read_request(
     call: Call, request: AssembleRequest, options: dict[str, Any], *, is_explained: bool
 ) -> AssembleRequest:
     """The request that the options mean; a bad value becomes its default."""
-    options = {name: _storable(one) if isinstance(one, str) else one for name, one in options.items()}
     given = {name: options[name] for name in ("group", "model", "project", "lang", "framework", *SECTIONS, "run")}
     given["task"] = _task(call, options["task"], options["task_file"])
     tokens, spawns = options["current_tokens"], options["spawns"]
@@ -248,8 +251,3 @@ def _error(call: Call, name: str | None, *, is_stdin_taken: bool) -> bytes | Non
     except UsageError as error:
         call.note(f"The error file is ignored: {error.message}")
         return None
-
-
-def _storable(text: str) -> str:
-    """The text with a question mark for each byte that was not UTF-8: a spawn waits for a block, not for a lesson."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
