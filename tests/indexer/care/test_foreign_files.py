@@ -92,6 +92,7 @@ def _zeros(path: Path) -> Path:
     return path
 
 
+@pytest.mark.needs("salvage")
 def test_a_header_of_ours_is_ours_whatever_is_behind_it(tmp_path: Path) -> None:
     header = b"SQLite format 3\0".ljust(68, b"\0") + APPLICATION_ID.to_bytes(4, "big")
     for number, is_ours in ((header, True), (header[:-1] + b"\0", False), (b"\0" + header[1:], False)):
