@@ -42,9 +42,8 @@ FINGERPRINT = (
 # (`/lock`), or a whole name that code or a heading defines, as it is and in lower case (`#open_store`, `%open_store`).
 # Each has a document frequency of its own: where all notes lie in `context/`, that folder says nothing, and a note that
 # speaks of context is as rare as it is. Marks are no part of any token and come before the digits, so that
-# `term >= FIRST_UNMARKED` leaves the words of texts.
+# `term >= "0"` leaves the words of texts.
 MARKS = {TEXT: "", PATH: "/", DEFINITION: "#", HEADING: "%"}
-FIRST_UNMARKED = "0"
 # What the ranking takes for the frequency of a term that some document holds.
 DF = "max(df - titles, 1)"
 _HAS_SENTINEL = f"(SELECT count(*) FROM main.fts WHERE fts MATCH 'scope:{SENTINEL}') = 1"
