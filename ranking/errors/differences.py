@@ -54,12 +54,16 @@ def is_same_report(asked: Signature, known: Signature) -> bool:
     """Whether two reports are the same line by line, but for numbers, times and folders, of which none is the point."""
     if asked.missing != known.missing:
         return False
-    said, stored = ([line.strip() for line in one.report.splitlines() if line.strip()] for one in (asked, known))
-    return len(said) == len(stored) and all(map(_is_same_line, said, stored)) and not differing(asked, known)
+    said, stored = ([line.strip() for line in one.report.split("\n") if line.strip()] for one in (asked, known))
+    return (
+        len(said) == len(stored)
+        and all(one == other or _lasting(one) == _lasting(other) for one, other in zip(said, stored, strict=True))
+        and not differing(asked, known)
+    )
 
 
-def _is_same_line(one: str, other: str) -> bool:
-    return one == other or len({_SAID["numbers"].sub("0", lasting(line)) for line in (one, other)}) == 1
+def _lasting(line: str) -> str:
+    return _SAID["numbers"].sub("0", lasting(line))
 
 
 def reworded(asked: Signature, known: Signature) -> tuple[Difference, ...]:
