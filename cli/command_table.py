@@ -175,9 +175,7 @@ def _shared_shapes() -> dict[str, Rows]:
     return shapes
 
 
-@cache
-def _shared_options() -> dict[str, list[str]]:
-    return {name: cells for name, *cells in rows_of(CORE, "options")}
+_shared_options = cache(lambda: {name: cells for name, *cells in rows_of(CORE, "options")})
 
 
 def parameter(kind: str, words: str, type_: str = "", default: str = "", help: str = "") -> Parameter:

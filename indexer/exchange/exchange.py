@@ -287,6 +287,7 @@ class Exchange:
             known = read_entry(connection, source_of(of), kind, key)
             if not origin.code or known is None or known.seq >= seq:
                 return None
+            write_entry(connection, source_of(of), f"{kind} number", number, str(seq), row_id)  # to be said to others
             row_id = 0 if merge.uncount(change, KINDS[kind], row_id, origin.code) else row_id  # others have a say
         return _Removal(of, kind, key, row_id, seq, gone)
 

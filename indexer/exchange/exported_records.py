@@ -150,7 +150,7 @@ class RecordReader:
             passage |= {name: self._shown(_TEXT, passage[name], ruleset) for name in ("title", "text")}
         return passages
 
-    def _objects(self, query: str, values: tuple[int | None, ...]) -> Iterator[Fields]:
+    def _objects(self, query: str, values: tuple[int | str | None, ...]) -> Iterator[Fields]:
         """The rows of a query as objects, times in ISO."""
         cursor = self._primary.execute(query, values)
         for row in cursor:
@@ -191,7 +191,8 @@ class RecordReader:
 
     def _rows_of(self, uuid: str, kind: str) -> dict[int, tuple[str, int]]:
         """By row here the number or key there, and the number of the last change that came."""
-        query = "SELECT target_id, source_key, digest FROM imported_rows WHERE source = ? AND kind = ? ORDER BY 2 DESC"
+        # Of two numbers the last is one that was not removed.
+        query = "SELECT target_id, source_key, digest FROM imported_rows WHERE source = ? AND kind = ? ORDER BY 3 DESC"
         found = self._primary.execute(query, (source_of(uuid), kind))
         return {row_id: (key, Entry(digest, row_id).seq) for row_id, key, digest in found}
 
@@ -229,13 +230,20 @@ class RecordReader:
                 if known is not None:
                     yield "removed", {**line, "seq": known.seq}
         query = """
-            SELECT b.kind, b.digest, b.prefilter, iif(b.origin = '', ?, b.origin), l.seq
+            SELECT l.kind AS kind, i.source_key + 0 AS id, substr(i.source, 7) AS origin, i.digest + 0 AS seq
+              FROM record_log AS l JOIN imported_rows AS i ON i.kind = l.kind || ' number' AND i.target_id = l.number
+             WHERE i.digest <> '' AND l.seq > ? AND ?
+        """  # of what is counted, also where others have a say in it
+        for line in self._objects(query, (since, self._choice.all_origins)):
+            yield "removed", line
+        query = """
+            SELECT b.kind AS kind, b.digest AS digest, b.prefilter AS prefilter,
+                   iif(b.origin = '', ?, b.origin) AS "key", l.seq AS seq
               FROM record_log AS l JOIN blocklist AS b ON b.id = l.number
              WHERE l.kind = 'forget' AND l.gone = 0 AND l.seq > ? AND (b.origin = '' OR ?) ORDER BY l.seq
         """
-        values = (self._uuids[0], since, self._choice.all_origins)
-        for order in list(self._primary.execute(query, values)):
-            yield "forget", dict(zip(("kind", "digest", "prefilter", "key", "seq"), order, strict=True))
+        for line in self._objects(query, (self._uuids[0], since, self._choice.all_origins)):
+            yield "forget", line
 
 
 _USAGE = {

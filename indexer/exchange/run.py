@@ -7,6 +7,7 @@ done, and the next one goes on where it stopped.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from operator import add
 from typing import TypeVar
 
 from ctxrank.indexer.catalogue import KINDS
@@ -92,7 +93,7 @@ class Account:
     def add(self, kind: str, count: KindCount) -> None:
         """Count rows of a kind."""
         before = self.counts.get(kind, KindCount())
-        self.counts[kind] = KindCount(*(a + b for a, b in zip(before, count, strict=True)))
+        self.counts[kind] = KindCount(*map(add, before, count))
 
     def skip(self, kind: str, shown: str, reason: str, *, is_usable: bool = False) -> None:
         """A line that does not come in, into this store or into any; from a thousand on they are only counted."""

@@ -229,7 +229,7 @@ def _parts(text: str) -> list[tuple[str, int]]:
 
 
 def _entry_line(entry: ReceiptEntry, reason: str) -> str:
-    return "\t".join(("+" if entry.is_included else "-", entry.id, entry.detail, str(entry.tokens), reason))
+    return f"{'+' if entry.is_included else '-'}\t{entry.id}\t{entry.detail}\t{entry.tokens}\t{reason}"
 
 
 def _entry(line: str) -> ReceiptEntry:

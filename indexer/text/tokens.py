@@ -207,9 +207,7 @@ def model_factor(model: str) -> float:
     return CLAUDE_NEW_FACTOR
 
 
-@cache
-def _limits_tokens() -> dict[str, int]:
-    return {name: int(limit) for name, limit in rows(__file__, "models")}
+_limits_tokens = cache(lambda: {name: int(limit) for name, limit in rows(__file__, "models")})
 
 
 def model_limit(model: str | None) -> tuple[int, bool]:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from builders import make_store, save, search_ids
 from exported import ANOTHER, ISO, THIRD, accept, agree, bring, export_of, exported, fill, uuid_of
 
@@ -25,6 +26,7 @@ from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import list_packages
+from ctxrank.indexer.records.strategies import NewStrategy, list_strategies, save_strategy
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import DocumentRef, local_ref, public_id
@@ -63,6 +65,32 @@ def test_an_error_that_its_store_lets_go_loses_what_that_store_counted(anna: Sto
             tell(anna, ben)
             tell(anna, carol)
         assert (counted(anna), counted(ben), counted(carol)) == ([], [(1,)], [])
+
+
+@pytest.mark.parametrize("is_known_there", [False, True])
+def test_an_error_that_its_store_lets_go_is_let_go_by_who_has_it_from_another(
+    anna: Store, ben: Store, tmp_path: Path, *, is_known_there: bool
+) -> None:
+    save_known(anna)
+    save_strategy(anna, NewStrategy("shop", "general", "Take the lock first."))
+    if is_known_there:
+        save_known(ben)
+    tell(anna, ben)
+    with make_store(tmp_path / "carol") as carol:
+        tell(ben, carol, all_origins=True)
+        assert counted(carol) == [(1 + is_known_there,)]
+        since = last_number(ben.primary)
+        prune_older(anna, now_us() + DAY_US, kinds=["error", "strategy"])
+        tell(anna, ben)
+        for options in ({"since": since}, {}):
+            tell(ben, carol, all_origins=True, **options)
+            assert counted(ben) == counted(carol) == [(1,)] * is_known_there
+            assert list_strategies(carol.primary) == []
+        save_known(anna)
+        tell(anna, ben)
+        for _ in range(2):
+            tell(ben, carol, all_origins=True)
+            assert counted(ben) == counted(carol) == [(1 + is_known_there,)]
 
 
 def test_an_error_that_is_purged_elsewhere_goes_where_it_was_made(anna: Store, ben: Store) -> None:
