@@ -24,7 +24,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # Grows by one when the same output would give another signature; what is stored is then signed again.
-NORMALISER_VERSION = 24
+NORMALISER_VERSION = 25
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -32,6 +32,7 @@ _MAX_TERMS = 48
 _FRAMES_KEPT = 8
 _MOST_PASSED_ON = 6
 _LEAST_PASSED_ON = 4  # words
+_MARGIN = " |\u2502\u2514\u250c\u2500^*>"
 
 NEGATIONS = listed("negations")
 _SAID = Expressions("signature")
@@ -96,10 +97,11 @@ def told_by(one: Signature) -> dict[tuple[str, ...], str]:
 
     Where the message stands behind a place, others that do are errors of their own.
     """
-    lines = [line.strip(" |\u2502\u2514\u250c\u2500^*>") for line in one.report.split("\n")]
+    lines = one.report.split("\n")
     is_listed = any(one.message in line and _SAID["listed"].match(line) for line in lines)
-    others = (line for line in lines if not (is_listed and _SAID["listed"].match(line)))
-    told = {masked(line).words: line for line in others if tells(line) and one.message not in line}
+    beside = (line for at, line in enumerate(lines) if tells(lines, at) and one.message not in line)
+    others = (line.strip(_MARGIN) for line in beside if not (is_listed and _SAID["listed"].match(line)))
+    told = {masked(line).words: line for line in others}
     return {words: told[words] for words in told if len(_ordinary(words)) >= _LEAST_NOTE}
 
 
@@ -171,13 +173,10 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     for inner, stored in _both_passed_on(asked.message, known.message):
         outer = f"{asked.message.replace(inner, '')} {known.message.replace(stored, '')}"
         if NEGATIONS.isdisjoint(masked(_SAID["unable"].sub("", outer)).words):
-            return _as_said(known, asked.message.replace(inner, stored))._replace(language=asked.language)
+            message = asked.message.replace(inner, stored)
+            said = masked(message)
+            return known._replace(headline=said.text, values=said.values, message=message, language=asked.language)
     return known
-
-
-def _as_said(known: Signature, message: str) -> Signature:
-    template = masked(message)
-    return known._replace(headline=template.text, values=template.values, message=message)
 
 
 def _both_passed_on(asked: str, known: str) -> Iterator[tuple[str, str]]:

@@ -32,8 +32,8 @@ class Reasons(NamedTuple):
 def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Reasons | None:
     """What is said beside the message that stands in the lines from `begin` to `end`; None where nothing is."""
     says_nothing = concludes(message) or not names_something(message)
-    above = [at for at in _block_above(lines, begin) if _tells(lines, at) and (says_nothing or _denies(lines[at]))]
-    below = [at for at in _block_below(lines, end) if _tells(lines, at)]
+    above = [at for at in _block_above(lines, begin) if tells(lines, at) and (says_nothing or _denies(lines[at]))]
+    below = [at for at in _block_below(lines, end) if tells(lines, at)]
     found = [at for at in (*above, *below[:_MOST_KEPT]) if without_stamp(lines[at]) != message]
     said = tuple(without_stamp(lines[at])[:_LONGEST] for at in found)
     return Reasons(said, min(begin, found[0]), max(end, found[-1] + 1)) if found else None
@@ -64,10 +64,7 @@ def _block_below(lines: list[str], end: int) -> list[int]:
     return found
 
 
-def tells(line: str) -> bool:
-    """Whether a line of a report may say what is wrong: no call, advice, count, code or progress."""
-    return may_lead(line) and _SAID["nothing"].search(without_stamp(line)) is None
-
-
-def _tells(lines: list[str], at: int) -> bool:
-    return tells(lines[at]) and _SAID["marks"].match("".join(lines[at + 1 : at + 2])) is None
+def tells(lines: list[str], at: int) -> bool:
+    """Whether a line of a report may say what is wrong: no call, advice, count, progress, code, or a mark below it."""
+    is_marked = _SAID["marks"].match("".join(lines[at + 1 : at + 2])) is not None
+    return may_lead(lines[at]) and not is_marked and _SAID["nothing"].search(without_stamp(lines[at])) is None

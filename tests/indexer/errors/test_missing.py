@@ -21,6 +21,7 @@ MESSAGES = {
     'Missing script: "build"': "build",
     "no such table: users": "users",
     'relation "users" does not exist': "users",
+    "Can't locate revision identified by '8f2c1d7a9b3e'": "",  # of each store another one
     "pull access denied for team/shop, repository does not exist": "team/shop",
     "jq: command not found": "jq",
     "sh: 1: webpack: not found": "webpack",

@@ -46,6 +46,8 @@ def signed(text: str) -> Signature:
         ("Error: 'nginx' was not found in /srv/a/roles:/etc/roles:/srv/a",
          "Error: 'nginx' was not found in /home/b/roles:/etc/roles:/home/b"),
         ("Error: not so\n\nThe key 'x' is\nno key.\n\nMore of 'a'.", "Error: not so\n\nThe key 'x'\nis no key."),
+        ("Error: not so, and locked\n  Path: shop/prod.state", "Error: not so, and locked\n  Path: infra/dev.state"),
+        ("x.d(1,2): error: 'f(cfg)' is of type X", "y.d(3,4): error: 'look_up(user)' is of type X"),
     ],
 )  # fmt: skip
 def test_what_varies_is_no_difference(asked: str, known: str) -> None:
@@ -103,6 +105,14 @@ CODED = "error[E0308]: mismatched types\n --> x.rs:1:5\n{}\n"
         (BUILD.format("Compiling the queue"), BUILD.format("Checking some lock"), False),
         ("x.k:1:2: error: no\nx.k:3:4: error: the queue is full", "x.k:1:2: error: no\nx.k:3:4: error: no lock", False),
         (CODED.format("the queue is full and closed"), CODED.format("no lock was taken"), False),
+        (
+            "x.q:1:2: error: no way\n  open queue to full\n       ^~~~~",
+            "x.q:1:2: error: no way\n  no lock was\n     ^~~~",
+            False,
+        ),
+        (BUILD.format("-> required by the queue"), BUILD.format("-> required by alias of lock"), False),
+        (BUILD.format("TASK [open the queue] *******"), BUILD.format("TASK [no lock was taken] *******"), False),
+        (BUILD.format("queue : full=1 closed=0 failed=1"), BUILD.format("lock was taken=3 failed=1 ok=2"), False),
     ],
 )
 def test_other_words_beside_a_message_are_a_difference_and_another_name_there_is_none(
