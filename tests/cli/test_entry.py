@@ -86,6 +86,11 @@ def test_ctrl_c_while_modules_load_is_a_sentence_and_130(tmp_path: Path, module:
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "ctxrank: interrupted.\n")
 
 
+def test_without_words_the_help_is_shown(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-m", "ctxrank"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, "Usage: ctxrank" in ended.stdout + ended.stderr) == (2, True)
+
+
 _DEFERRED = """
 import sys
 from ctxrank.cli.entry import defer_collections

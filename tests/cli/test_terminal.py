@@ -99,7 +99,7 @@ def test_index_names_what_it_skips_says_that_there_is_more_and_is_silent_when_qu
         capsys.readouterr()
         assert run(["index", *options]) == 0
         skipped = [line for line in capsys.readouterr().err.splitlines() if line.startswith("skipped")]
-        assert (len(skipped), any("more (-v lists them)" in line for line in skipped)) == (lines, more)
+        assert (len(skipped), any("… and 10 more (-v lists them)" in line for line in skipped)) == (lines, more)
 
 
 def test_a_group_called_none_is_none(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,7 +64,7 @@ def counts(store: Store) -> dict[str, int]:
         ({"producer": "-"}, "needs a name", AGENTS),
         ({"consumers": ("developer", "")}, "needs a name", AGENTS),
         ({"summary": " \n\t"}, "summary is empty", ("one line",)),
-        ({"scope": "world"}, "'world'", ("group", "global")),
+        ({"scope": "World"}, "'World'", ("group", "global")),
         ({"scope": "group", "group": ""}, "needs a group", ("--group",)),
         ({"group": "two\nlines"}, "'two\\nlines'", ("one line",)),
         ({"session": " "}, "needs a name", ("such as",)),
