@@ -127,8 +127,9 @@ def others_know(primary: apsw.Connection, table: str, **asked: str | None) -> st
     """A sentence on what the records of a table have in each column in which none has what was asked; '' for none."""
     said = ""
     for column, value in asked.items():
-        known = f"SELECT DISTINCT {column} FROM {table} WHERE {column} <> ''"
-        query = f"{known} AND ?1 NOT IN ({known}) ORDER BY {column} LIMIT ?2"
+        # Nothing is read where no value was asked, and no more than the first record that has it.
+        is_unknown = f"?1 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {table} WHERE {column} = ?1)"
+        query = f"SELECT DISTINCT {column} FROM {table} WHERE {is_unknown} AND {column} <> '' ORDER BY 1 LIMIT ?2"
         named = ", ".join(map(one_line, read_column(primary, query, (value, _NAMED_GROUPS), str)))
         said += f" There are some of {column} {named}." * bool(named)
     return said

@@ -49,7 +49,7 @@ class Dictionary:
 
     def ask(self, path: str, body: Query) -> dict[object, object]:
         """What the cluster answers of this index. Raises ClusterError."""
-        raise NotImplementedError
+        raise NotImplementedError  # an index, which knows its cluster, has this
 
     def check_unknown(self, surfaces: Sequence[str]) -> None:
         """There is one dictionary, so nothing can be missing from another."""

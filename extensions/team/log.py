@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 try:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
-except ModuleNotFoundError as error:  # pragma: no cover
+except ModuleNotFoundError as error:  # pragma: no cover  (the tests have it)
     raise UsageError("A team's log needs the extra team.", "Install it: pip install 'ctxrank[team]'") from error
 
 FORMAT = 3  # the last of log_001.sql, log_002.sql …

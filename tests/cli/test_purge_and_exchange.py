@@ -184,7 +184,8 @@ def test_nothing_is_replaced_unasked_and_what_fails_leaves_nothing(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(systems, "sync", fails)
-    assert ask("export", "-o", str(file), "--force").code == 4 or file.read_text() == "mine"
+    answer = ask("export", "-o", str(file), "--force")
+    assert answer.code == 6 and f"{file} cannot be written: No space left on device." in answer.err
     assert [one.name for one in file.parent.iterdir()] == ["shop.jsonl"] and file.read_text() == "mine"
 
 

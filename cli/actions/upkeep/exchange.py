@@ -3,7 +3,6 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
 from typing import BinaryIO
 
 from ctxrank.cli.call import Call, Reply
@@ -51,9 +50,13 @@ def export(call: Call, store: Store, kinds: tuple[str, ...], output: str | None,
             for line in lines:
                 sys.stdout.write(line)
             return Reply()
-        count = _write_file(target, lines)
-    is_indexed = is_inside(os.path.realpath(store.location.root), os.path.realpath(target))
-    if is_indexed:
+        count = -2  # the header and the end line are none
+        refusal = refused_by_system(f"{target} cannot be written", "Check its folder, and that its disk has room.")
+        with refusal, whole_file(os.path.realpath(target)) as file:
+            for line in lines:
+                file.write(line.encode())
+                count += 1
+    if is_inside(os.path.realpath(store.location.root), os.path.realpath(target)):
         call.note(f"{target} lies below the root: 'ctxrank index' takes it in, unless an ignore file names it.")
     return Reply(
         lambda: {"file": target, "records": count, "seq": reached},
@@ -72,13 +75,3 @@ def _refuse_to_replace(path: str, *, force: bool) -> None:
         raise UsageError(f"{path} is not a file.", "Give another name; without -o the lines go to stdout.")
     if not force:
         raise UsageError(f"There is a file {path} already.", "Give --force to replace it, or another name.")
-
-
-def _write_file(path: str, lines: Iterable[str]) -> int:
-    """Write all lines or none; returns how many records they are."""
-    count = -2  # the header and the end line are none
-    with whole_file(os.path.realpath(path)) as file:
-        for line in lines:
-            file.write(line.encode())
-            count += 1
-    return count
