@@ -286,15 +286,15 @@ class MemoryEngine:
 
     def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
         """Read from the primary database."""
-        return read_signals(self._primary, "main", document_ids, self._applied_seq)
+        return read_signals(self._primary, document_ids, self._applied_seq)
 
     def parents(self, document_ids: Iterable[int]) -> dict[int, ParentDocument]:
         """Read from the primary database."""
-        return read_parents(self._primary, "main", document_ids)
+        return read_parents(self._primary, document_ids)
 
     def passages(self, document_ids: Iterable[int]) -> dict[int, StoredPassage]:
         """Read from the primary database."""
-        return read_passages(self._primary, "main", document_ids)
+        return read_passages(self._primary, document_ids)
 
     def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
         """Of the documents that are held."""

@@ -39,26 +39,17 @@ from ctxrank.indexer.engine import (
     Readiness,
     Row,
     RowQuery,
-    RowText,
     Statistics,
 )
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.fulltext.forward import weighted_count
-from ctxrank.indexer.fulltext.index_file import FINGERPRINT
+from ctxrank.indexer.fulltext.index_file import FINGERPRINT, PrimaryReader
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, contextmanager, is_dict, is_list
 from ctxrank.indexer.store.change_log import changes_after
 from ctxrank.indexer.store.connection import read_column, snapshot
-from ctxrank.indexer.store.facets import document_id_of, id_list, parent_condition
+from ctxrank.indexer.store.facets import id_list, parent_condition
 from ctxrank.indexer.store.parents import (
-    FeatureBounds,
-    ParentDocument,
-    RankingSignals,
-    StoredPassage,
     count_documents,
-    read_feature_bounds,
-    read_parents,
-    read_passages,
-    read_signals,
 )
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
@@ -75,7 +66,7 @@ _ROWS_AT_ONCE = 5000  # a cluster gives out 10,000 at most (`index.max_result_wi
 _LEAST_PATIENCE_S = 0.25
 
 
-class WideEngine(Dictionary):
+class WideEngine(Dictionary, PrimaryReader):
     """A store's index in a cluster: an `Engine`."""
 
     name = "opensearch"
@@ -86,12 +77,11 @@ class WideEngine(Dictionary):
         super().__init__()
         self.settings = settings
         self._store = store
-        self._primary = store.primary
         self._index = index_name(store.primary)
         self._deadline = Deadline(QUESTION_S)
         self._question: object = None  # that has this deadline; None: none that has several parts
         self._cluster: Cluster | None = None
-        self._applied_seq = 0  # of the snapshot
+        self._primary, self._applied_seq = store.primary, 0
         self._read: dict[int, Row] = {}  # the rows that were read in the snapshot
 
     def close(self) -> None:
@@ -228,40 +218,6 @@ class WideEngine(Dictionary):
                     found.append((id_, weighted[packed]))
             per_row.append(found)
         return per_row
-
-    # What rows lead to: the primary database
-
-    def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
-        """The texts of rows by their numbers, of each body the beginning."""
-        by_document = {document_id_of(row[0]): row for row in self.rows_of(rowids)}
-        sql = """
-            SELECT d.id, d.title, substr(d.body, 1, ?), d.path, d.identifiers FROM documents AS d
-             WHERE d.id IN (SELECT value FROM json_each(?))
-        """
-        rows = cast(
-            "list[tuple[int, str, str, str, str]]",
-            self._primary.execute(sql, (most_chars, id_list(by_document))).fetchall(),
-        )
-        return {
-            by_document[id_][0]: (by_document[id_][2], title, body, path, identifiers)
-            for id_, title, body, path, identifiers in rows
-        }
-
-    def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
-        """Of these documents those that are still there and not newer than the index, in no particular order."""
-        return read_signals(self._primary, "main", document_ids, self._applied_seq)
-
-    def parents(self, document_ids: Iterable[int]) -> dict[int, ParentDocument]:
-        """Documents as hits show them. Raises TypeError for a corrupt one."""
-        return read_parents(self._primary, "main", document_ids)
-
-    def passages(self, document_ids: Iterable[int]) -> dict[int, StoredPassage]:
-        """Passages as hits show them. Raises TypeError for a corrupt one."""
-        return read_passages(self._primary, "main", document_ids)
-
-    def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
-        """Which of these priorities were ever stored, and whether there are passages."""
-        return read_feature_bounds(self._primary, "main", priorities)
 
     def _bounded(self, ranked: Query, query: RowQuery) -> Query:
         """Rows for which holds what a query says besides its clause: the scope, and what is of a whole document."""

@@ -111,7 +111,7 @@ def rebuild(holder: index_file.IndexHolder, progress: Callable[[int, int], None]
     try:
         if index.is_usable:
             index.connection.set_busy_timeout(holder.store.busy_ms)
-            with immediate(index.connection):
+            with immediate(index.with_primary):
                 clear(index.connection)
             if not index.is_file_sound():  # asked of an empty index, whatever its size
                 index = holder.reopen_index()  # as it is since it was emptied
@@ -160,7 +160,7 @@ class IndexUpdater:
 
     def __init__(self, index: index_file.Index) -> None:
         self._index = index
-        self._connection = index.connection
+        self._connection = index.with_primary
         self._terms = TermCounter(index)
         self._generation: int = 0
         self._applied = 0

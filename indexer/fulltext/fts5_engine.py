@@ -26,7 +26,6 @@ from ctxrank.indexer.engine import (
     Readiness,
     Row,
     RowQuery,
-    RowText,
     Statistics,
     TermClause,
 )
@@ -37,6 +36,7 @@ from ctxrank.indexer.fulltext.index_file import (
     MARKS,
     PRIMARY,
     Index,
+    PrimaryReader,
     current_index,
     health_of,
     health_with_store,
@@ -49,7 +49,6 @@ from ctxrank.indexer.store.facets import (
     WITH_PASSAGES,
     Scope,
     document_condition,
-    document_id_of,
     id_list,
     kind_facet,
     label_ids,
@@ -60,7 +59,6 @@ from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
     from ctxrank.indexer.fulltext.postings import BoundArrays
-    from ctxrank.indexer.store.parents import FeatureBounds, ParentDocument, RankingSignals, StoredPassage
     from ctxrank.indexer.text.identifiers import FoundWords
 
 # An index that is missing more than this share of the change log would hide too much: heuristics are more honest.
@@ -76,7 +74,7 @@ _ALL_ROWIDS = (1, 2**63 - 1)
 _ALL_MARKS = "".join(MARKS.values())
 
 
-class Fts5Engine:
+class Fts5Engine(PrimaryReader):
     """The index of one store, opened when it is first asked for: an `Engine`, and the store's `IndexConsumer`."""
 
     name = "fts5"
@@ -86,15 +84,14 @@ class Fts5Engine:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._index: Index | None = None
-        self._applied_seq = 0  # of the snapshot
+        self._primary, self._applied_seq = store.primary, 0
         self._expected: dict[str, IndexTerm | None] = {}  # in it, by their text with their mark
         self._weighted: dict[FieldWeights, _WeightedCounts] = {}
 
     def index(self) -> Index:
         """The index, opened once; one that cannot be used says why in `.health`."""
         if self._index is None:
-            wait = min(self.store.busy_ms, _OPEN_WAIT_MS)
-            self._index = open_index(self.store.location.index_file, self.store.location.primary, busy_ms=wait)
+            self._index = open_index(self.store, busy_ms=min(self.store.busy_ms, _OPEN_WAIT_MS))
         return self._index
 
     def reopen_index(self) -> Index:
@@ -125,7 +122,7 @@ class Fts5Engine:
         """
         index = current_index(self)
         try:
-            if index.is_usable and index.is_current():
+            if index.is_usable and index.is_current(self.store.primary):
                 return Readiness(IndexHealth.OK, 0)
             if index.is_usable and not index.is_sound():
                 index.health = IndexHealth.DAMAGED
@@ -158,7 +155,7 @@ class Fts5Engine:
     def snapshot(self) -> Generator[Statistics, None, None]:
         """Pin the index, then by the next read the primary database."""
         index = self.index()
-        with snapshot(index.connection):
+        with snapshot(index.connection), snapshot(self._primary):
             state = index.state()
             self._applied_seq = state.applied_seq
             self._expected = {}
@@ -286,7 +283,8 @@ class Fts5Engine:
              LIMIT ?
         """
         bound = (*parent.values, expression, *rowids, *values, -1 if most is None else most)
-        return cast("list[tuple[object, ...]]", self._connection.execute(sql, bound).fetchall())
+        connection = self.index().with_primary if of_parent else self._connection
+        return cast("list[tuple[object, ...]]", connection.execute(sql, bound).fetchall())
 
     def row_bounds(
         self,
@@ -315,7 +313,8 @@ class Fts5Engine:
              {join}
              WHERE 1 {conditions}
         """
-        return cast("list[Row]", self._connection.execute(sql, (id_list(rowids), *values)).fetchall())
+        connection = self.index().with_primary if join else self._connection
+        return cast("list[Row]", connection.execute(sql, (id_list(rowids), *values)).fetchall())
 
     def passages_of(self, parent_ids: Iterable[int], most: int | None = None) -> list[Row]:
         """The rows of all passages of these documents, by parent and by their order in it; of none that has more."""
@@ -327,7 +326,7 @@ class Fts5Engine:
                                    GROUP BY owner_id HAVING count(*) <= coalesce(?, count(*)))
              ORDER BY d.owner_id, d.start_line, d.id
         """
-        return cast("list[Row]", self._connection.execute(sql, (id_list(parent_ids), most)).fetchall())
+        return cast("list[Row]", self.index().with_primary.execute(sql, (id_list(parent_ids), most)).fetchall())
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
@@ -338,48 +337,6 @@ class Fts5Engine:
             return forward.frequencies(cast("list[bytes]", [row[3] for row in rows]), list(term_ids), weighted)
         except (IndexError, ValueError) as error:
             raise apsw.CorruptError("a forward list is damaged") from error
-
-    # What rows lead to
-
-    def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
-        """The texts of rows by their numbers, of each body the beginning."""
-        sql = f"""
-            SELECT f.id, f.length, d.title, substr(d.body, 1, {most_chars}), d.path, d.identifiers
-              FROM json_each(?) AS wanted
-             CROSS JOIN main.forward AS f ON f.id = wanted.value
-             CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.id & {document_id_of(-1)}
-        """
-        rows = cast(
-            "list[tuple[int, int, str, str, str, str]]", self._connection.execute(sql, (id_list(rowids),)).fetchall()
-        )
-        return {
-            rowid: (length, str(title), str(body), str(path), str(identifiers))
-            for rowid, length, title, body, path, identifiers in rows
-        }
-
-    def signals(self, document_ids: Iterable[int]) -> "list[RankingSignals]":
-        """Of these documents those that are still there and not newer than the index, in no particular order."""
-        from ctxrank.indexer.store.parents import read_signals  # noqa: PLC0415  an assembly shows no hits
-
-        return read_signals(self._connection, PRIMARY, document_ids, self._applied_seq)
-
-    def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
-        """Documents as hits show them. Raises TypeError for a corrupt one."""
-        from ctxrank.indexer.store.parents import read_parents  # noqa: PLC0415  an assembly shows no hits
-
-        return read_parents(self._connection, PRIMARY, document_ids)
-
-    def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
-        """Passages as hits show them. Raises TypeError for a corrupt one."""
-        from ctxrank.indexer.store.parents import read_passages  # noqa: PLC0415  an assembly shows no hits
-
-        return read_passages(self._connection, PRIMARY, document_ids)
-
-    def feature_bounds(self, priorities: Collection[str]) -> "FeatureBounds":
-        """Which of these priorities were ever stored, and whether there are passages."""
-        from ctxrank.indexer.store.parents import read_feature_bounds  # noqa: PLC0415  an assembly shows no hits
-
-        return read_feature_bounds(self._connection, PRIMARY, priorities)
 
     @property
     def _connection(self) -> apsw.Connection:
@@ -404,7 +361,7 @@ class Fts5Engine:
             facets.append(" OR ".join(f"g{id_}" for id_ in scope.group_ids))
         for letter, names in (("a", scope.agents), ("t", scope.types), ("p", scope.priorities)):
             if names:
-                ids = label_ids(self._connection, PRIMARY, names)
+                ids = label_ids(self._primary, names)
                 # A name that was never stored is in no row, and neither is a facet without a number.
                 facets.append(" OR ".join(f"{letter}{id_}" for id_ in ids) or f"{letter}x")
         return facets

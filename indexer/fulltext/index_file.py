@@ -1,25 +1,26 @@
 """The index file: opened, recognised, and asked whether it is sound.
 
-It is `main` on a connection of its own, with the primary database attached read-only (PRIMARY), so that one
-query sees both. Whatever is wrong with it is a value (`health`), never an exception: search and
-assembly answer without it.
+It is `main` on a connection of its own. The primary database is attached read-only (PRIMARY) for the first query that
+sees both: SQLite reads its schema then, once more. Whatever is wrong with the index is a value (`health`), never an
+exception: search and assembly answer without it.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import apsw
 
-from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexHealth
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexHealth, Row, RowText
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ctxrank.indexer.store.connection import file_uri, immediate, open_database
-from ctxrank.indexer.store.facets import SENTINEL
+from ctxrank.indexer.store.facets import SENTINEL, document_id_of, id_list
 from ctxrank.indexer.text.identifiers import FoundWords, find_words
 
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from ctxrank.indexer.store.parents import FeatureBounds, ParentDocument, RankingSignals, StoredPassage
     from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.text.word_finder import WordFinder
 else:
@@ -82,21 +83,28 @@ def is_title(kind: str, body: str) -> bool:
 class Index:
     """An open index; `connection` is only to be used while `health` is OK."""
 
-    def __init__(
-        self, connection: apsw.Connection | None, health: str, path: str, generation: int | None = None
-    ) -> None:
+    def __init__(self, connection: apsw.Connection | None, health: str, path: str, primary_path: str = "") -> None:
         self._connection = connection
         self.health = health
         self.path = path
-        self.generation = generation  # as it was when it was opened
+        self.generation: int | None = None  # as it was when it was opened
+        self._unattached = primary_path  # '' once it is attached
         self._identity = _identity(path)
         self._made_tokenizer: Callable[..., list[Any]] | None = None
         self._finder: WordFinder | None = None
         self._searched_bytes = 0  # without it
 
     @property
+    def with_primary(self) -> apsw.Connection:
+        """The connection, with the primary database attached."""
+        if self._unattached:
+            _attach(self.connection, self._unattached)
+            self._unattached = ""
+        return self.connection
+
+    @property
     def connection(self) -> apsw.Connection:
-        """The connection with the index as main and the primary database attached."""
+        """The connection with the index as main."""
         if self._connection is None:
             raise AssertionError(f"asked for an index that cannot be used: {self.health}")
         return self._connection
@@ -126,18 +134,14 @@ class Index:
         and SQLite's and FTS5's own checks call it ok."""
         return self.connection.execute(f"SELECT {_HAS_SENTINEL}").fetchone() == (1,)
 
-    def is_current(self) -> bool:
-        """Whether it is sound and every committed change is in it, by one statement: each search asks it."""
-        row = self.connection.execute(
-            f"""
-            SELECT i.applied_seq = s.seq
-                   AND i.history_id = coalesce(
-                       (SELECT history_id FROM {PRIMARY}.history_checkpoints WHERE seq >= s.seq LIMIT 1), 0)
-                   AND {_HAS_SENTINEL}
-              FROM main.state AS i, {PRIMARY}.store AS s
-            """
-        ).fetchone()
-        return row == (1,)
+    def is_current(self, primary: apsw.Connection) -> bool:
+        """Whether it is sound and every committed change is in it: each search asks it."""
+        held = f"SELECT applied_seq, history_id FROM main.state WHERE {_HAS_SENTINEL}"
+        committed = """
+            SELECT seq, coalesce((SELECT history_id FROM history_checkpoints WHERE seq >= s.seq LIMIT 1), 0)
+              FROM store AS s
+        """
+        return self.connection.execute(held).fetchone() == primary.execute(committed).fetchone()
 
     def is_file_sound(self) -> bool:
         """Whether SQLite finds every page where it belongs: what is rebuilt in a file of lost pages loses more."""
@@ -209,6 +213,51 @@ def _identity(path: str) -> tuple[int, int] | None:
     return info.st_dev, info.st_ino
 
 
+class PrimaryReader:
+    """What the rows of an engine lead to in the primary database, which its snapshot pins."""
+
+    _primary: apsw.Connection
+    _applied_seq: int  # of the snapshot
+
+    def rows_of(self, rowids: Iterable[int]) -> list[Row]:
+        """These rows, as far as they are there."""
+        raise NotImplementedError
+
+    def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
+        """The texts of rows by their numbers, of each body the beginning."""
+        held = {document_id_of(row[0]): row for row in self.rows_of(rowids)}
+        sql = f"""
+            SELECT d.id, d.title, substr(d.body, 1, {most_chars}), d.path, d.identifiers
+              FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
+        """
+        found = cast("Iterable[tuple[int, str, str, str, str]]", self._primary.execute(sql, (id_list(held),)))
+        return {held[id_][0]: cast("RowText", (held[id_][2], *texts)) for id_, *texts in found}
+
+    def signals(self, document_ids: Iterable[int]) -> "list[RankingSignals]":
+        """Of these documents those that are still there and not newer than the index, in no particular order."""
+        from ctxrank.indexer.store.parents import read_signals  # noqa: PLC0415  an assembly shows no hits
+
+        return read_signals(self._primary, document_ids, self._applied_seq)
+
+    def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
+        """Documents as hits show them. Raises TypeError for a corrupt one."""
+        from ctxrank.indexer.store.parents import read_parents  # noqa: PLC0415  an assembly shows no hits
+
+        return read_parents(self._primary, document_ids)
+
+    def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
+        """Passages as hits show them. Raises TypeError for a corrupt one."""
+        from ctxrank.indexer.store.parents import read_passages  # noqa: PLC0415  an assembly shows no hits
+
+        return read_passages(self._primary, document_ids)
+
+    def feature_bounds(self, priorities: Collection[str]) -> "FeatureBounds":
+        """Which of these priorities were ever stored, and whether there are passages."""
+        from ctxrank.indexer.store.parents import read_feature_bounds  # noqa: PLC0415  an assembly shows no hits
+
+        return read_feature_bounds(self._primary, priorities)
+
+
 class IndexHolder(Protocol):
     """What catching up and healing need: the engine that has the index open, which imports both."""
 
@@ -220,31 +269,30 @@ class IndexHolder(Protocol):
     def reopen_index(self) -> Index: ...
 
 
-def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
-    """Open, and if it is not there make, the index of a primary database. Never raises: its health is a value."""
-    connection: apsw.Connection | None = None
-    generation: int | None = None
+def open_index(store: "Store", *, busy_ms: int) -> Index:
+    """Open, and if it is not there make, the index of a store. Never raises: its health is a value."""
+    path = store.location.index_file
+    index = Index(None, IndexHealth.OK, path)
     try:
         for name in (path, path + "-wal", path + "-shm"):
             if os.path.islink(name):
                 os.unlink(name)  # what it leads to is not ours to write; the index is rebuilt in its place
-        connection = open_database(path, busy_ms=busy_ms, create=True)
-        _attach(connection, primary_path)
+        index = Index(open_database(path, busy_ms=busy_ms, create=True), IndexHealth.OK, path, store.location.primary)
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
-        connection.pragma("synchronous", 1)
-        health, generation = _recognise(connection)
+        index.connection.pragma("synchronous", 1)
+        index.health, index.generation = _recognise(index, store.primary)
     except apsw.Error as error:
-        health = health_of(error)
+        index.health = health_of(error)
     except OSError:
-        health = IndexHealth.UNREADABLE
+        index.health = IndexHealth.UNREADABLE
     except LockedError:
-        health = IndexHealth.LOCKED
+        index.health = IndexHealth.LOCKED
     except CtxrankError as error:
-        health = health_of(error.__cause__) if isinstance(error.__cause__, apsw.Error) else IndexHealth.UNREADABLE
-    if health in (IndexHealth.OK, *REBUILDABLE) or connection is None:
-        return Index(connection, health, path, generation)
-    connection.close()
-    return Index(None, health, path)
+        cause = error.__cause__
+        index.health = health_of(cause) if isinstance(cause, apsw.Error) else IndexHealth.UNREADABLE
+    if index.health not in (IndexHealth.OK, *REBUILDABLE):
+        index.close()
+    return index
 
 
 def quoted(text: str) -> str:
@@ -268,13 +316,14 @@ def _attach(connection: apsw.Connection, primary_path: str) -> None:
         connection.execute(f"ATTACH ? AS {PRIMARY}", (file_uri(primary_path, "immutable=1"),))
 
 
-def _recognise(connection: apsw.Connection) -> tuple[str, int | None]:
-    """Whether it is an index of the attached store, and of which generation; one without tables is given them."""
+def _recognise(index: Index, primary: apsw.Connection) -> tuple[str, int | None]:
+    """Whether it is an index of this store, and of which generation; one without tables is given them."""
+    connection = index.connection
     has_tables = "SELECT 1 FROM main.sqlite_schema WHERE name = 'state'"
     if not connection.execute(has_tables).fetchone():
         with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
             schema = file.read()
-        with immediate(connection):
+        with immediate(index.with_primary):
             if not connection.execute(has_tables).fetchone():  # no other process came first
                 connection.execute(schema)
                 start_empty(connection)
@@ -284,8 +333,7 @@ def _recognise(connection: apsw.Connection) -> tuple[str, int | None]:
         return IndexHealth.DAMAGED, None
     if row[0] > FORMAT:
         return IndexHealth.NEWER, None
-    (uuid,) = connection.execute(f"SELECT uuid FROM {PRIMARY}.store WHERE id = 1").fetchone() or ("",)
-    if row[:3] != (FORMAT, FINGERPRINT, uuid):
+    if row[:3] != (FORMAT, FINGERPRINT, primary.execute("SELECT uuid FROM store WHERE id = 1").get):
         return IndexHealth.REBUILDING, None
     # The prepared MATCH is what finds out that FTS5 is missing.
     connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1", (f"scope:{SENTINEL}",)).fetchall()

@@ -38,7 +38,7 @@ class ShownDocument(NamedTuple):
 def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> ShownDocument:
     """One document, as today's redaction rules leave its texts. Raises NotFoundError."""
     number = document_id(store.primary, ref)
-    found = read_parents(store.primary, "main", [number]).get(number)
+    found = read_parents(store.primary, [number]).get(number)
     if found is None:
         raise NotFoundError(f"There is no {ref}.", "It was removed a moment ago.")
     ((tokens, counter),) = store.primary.execute("SELECT tokens, token_counter FROM documents WHERE id = ?", (number,))

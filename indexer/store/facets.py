@@ -160,11 +160,11 @@ def _all_of(asked: list[Condition]) -> Condition:
     return Condition(" AND ".join(one.sql for one in asked if one.sql), tuple(values))
 
 
-def label_ids(connection: apsw.Connection, schema: str, names: Iterable[str]) -> list[int]:
+def label_ids(primary: apsw.Connection, names: Iterable[str]) -> list[int]:
     """The ids of those agents, types and priorities that were ever stored."""
     wanted = tuple(names)
-    query = f"SELECT id FROM {schema}.labels WHERE text IN ({', '.join('?' * len(wanted))}) ORDER BY id"
-    return read_column(connection, query, wanted, int)
+    query = f"SELECT id FROM labels WHERE text IN ({', '.join('?' * len(wanted))}) ORDER BY id"
+    return read_column(primary, query, wanted, int)
 
 
 def id_list(ids: Iterable[int]) -> str:

@@ -1,8 +1,4 @@
-"""Parent documents: what hits are shown as, read from the primary database with names instead of row ids.
-
-Each function takes the connection and the schema under which the primary database is attached there ('main' on the
-store's own connection), so that an engine reads them in the snapshot of its own rows.
-"""
+"""Parent documents: what hits are shown as, read from the primary database with names instead of row ids."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -80,54 +76,52 @@ _PARENT = f"""
     SELECT d.id, d.kind, coalesce(d.record_id, d.id), d.title, d.body, d.path, s.name, g.name, d.agent, d.type,
            d.priority, d.created_at, d.superseded_by, d.ruleset,
            CASE d.kind WHEN 'artifact' THEN d.record_id
-                       WHEN 'package' THEN (SELECT artifact_id FROM {{schema}}.packages WHERE id = d.record_id) END,
+                       WHEN 'package' THEN (SELECT artifact_id FROM packages WHERE id = d.record_id) END,
            {SESSION_TITLE}
-      FROM {{schema}}.documents AS d
-      LEFT JOIN {{schema}}.sessions AS s ON s.id = d.session_id
-      LEFT JOIN {{schema}}.groups AS g ON g.id = d.group_id
+      FROM documents AS d
+      LEFT JOIN sessions AS s ON s.id = d.session_id
+      LEFT JOIN groups AS g ON g.id = d.group_id
 """
-_PASSAGE = "SELECT id, title, start_line, end_line, body, ruleset FROM {schema}.documents"
+_PASSAGE = "SELECT id, title, start_line, end_line, body, ruleset FROM documents"
 
 
-def read_parents(connection: apsw.Connection, schema: str, ids: Iterable[int]) -> dict[int, ParentDocument]:
+def read_parents(primary: apsw.Connection, ids: Iterable[int]) -> dict[int, ParentDocument]:
     """These documents by their ids. Raises TypeError for a corrupt one."""
-    query = f"{_PARENT.format(schema=schema)} WHERE d.id IN (SELECT value FROM json_each(?))"
-    rows = connection.execute(query, (id_list(ids),))
+    query = f"{_PARENT} WHERE d.id IN (SELECT value FROM json_each(?))"
+    rows = primary.execute(query, (id_list(ids),))
     return {row[0]: ParentDocument._make(row) for row in _sound(rows, _PARENT_TYPES)}
 
 
-def read_passages(connection: apsw.Connection, schema: str, ids: Iterable[int]) -> dict[int, StoredPassage]:
+def read_passages(primary: apsw.Connection, ids: Iterable[int]) -> dict[int, StoredPassage]:
     """These passages by their ids. Raises TypeError for a corrupt one."""
-    query = f"{_PASSAGE.format(schema=schema)} WHERE id IN (SELECT value FROM json_each(?))"
-    rows = connection.execute(query, (id_list(ids),))
+    query = f"{_PASSAGE} WHERE id IN (SELECT value FROM json_each(?))"
+    rows = primary.execute(query, (id_list(ids),))
     return {row[0]: StoredPassage._make(row) for row in _sound(rows, _PASSAGE_TYPES)}
 
 
-def read_signals(
-    connection: apsw.Connection, schema: str, ids: Iterable[int], applied_seq: int
-) -> list[RankingSignals]:
+def read_signals(primary: apsw.Connection, ids: Iterable[int], applied_seq: int) -> list[RankingSignals]:
     """What ranks of these documents, of those that are still there and not newer than the index.
 
     A finding is as new as the last time that the code which it is about was as it says; one whose code is gone is low.
     """
-    anchors = f"FROM {schema}.anchors AS a WHERE a.document_id = d.id"
+    anchors = "FROM anchors AS a WHERE a.document_id = d.id"
     query = f"""
         SELECT d.id, iif((SELECT min(a.state = 'gone') {anchors}), 'low', d.priority),
                max(d.created_at, coalesce((SELECT max(a.held_at) {anchors}), 0)), d.superseded_by IS NOT NULL,
                CASE WHEN d.kind IN ('artifact', 'passage') THEN d.path ELSE '' END
           FROM json_each(?) AS wanted
-         CROSS JOIN {schema}.documents AS d ON d.id = wanted.value AND d.seq <= ?
+         CROSS JOIN documents AS d ON d.id = wanted.value AND d.seq <= ?
     """
-    return list(map(RankingSignals._make, connection.execute(query, (id_list(ids), applied_seq))))
+    return list(map(RankingSignals._make, primary.execute(query, (id_list(ids), applied_seq))))
 
 
-def read_feature_bounds(connection: apsw.Connection, schema: str, priorities: Collection[str]) -> FeatureBounds:
+def read_feature_bounds(primary: apsw.Connection, priorities: Collection[str]) -> FeatureBounds:
     """Which of these priorities were ever stored, and whether there are passages."""
     query = f"""
-        SELECT NULL WHERE EXISTS (SELECT 1 FROM {schema}.documents WHERE owner_id > 0)
-         UNION ALL SELECT text FROM {schema}.labels WHERE text IN ({", ".join("?" * len(priorities))})
+        SELECT NULL WHERE EXISTS (SELECT 1 FROM documents WHERE owner_id > 0)
+         UNION ALL SELECT text FROM labels WHERE text IN ({", ".join("?" * len(priorities))})
     """
-    found = [text for (text,) in connection.execute(query, tuple(priorities))]
+    found = [text for (text,) in primary.execute(query, tuple(priorities))]
     return FeatureBounds(None in found, tuple(str(text) for text in found if text is not None))
 
 
@@ -135,13 +129,13 @@ def parents_in_scope(primary: apsw.Connection, scope: Scope) -> tuple[list[Paren
     """Every document of a scope that can be a hit, and the row ids of those that cannot be shown."""
     condition = document_condition(scope)
     where = f" WHERE d.kind IS NOT 'passage'{f' AND {condition.sql}' if condition.sql else ''}"
-    rows, corrupt = primary.execute(_PARENT.format(schema="main") + where, condition.values), list[int]()
+    rows, corrupt = primary.execute(_PARENT + where, condition.values), list[int]()
     return [ParentDocument(*row) for row in _sound(rows, _PARENT_TYPES, corrupt)], corrupt
 
 
 def passages_of_parent(primary: apsw.Connection, parent_id: int) -> tuple[list[StoredPassage], list[int]]:
     """The passages of a document in their order, and the row ids of those that cannot be shown."""
-    query = f"{_PASSAGE.format(schema='main')} WHERE owner_id = ? ORDER BY start_line, id"
+    query = f"{_PASSAGE} WHERE owner_id = ? ORDER BY start_line, id"
     rows, corrupt = primary.execute(query, (parent_id,)), list[int]()
     return [StoredPassage(*row) for row in _sound(rows, _PASSAGE_TYPES, corrupt)], corrupt
 
@@ -190,7 +184,7 @@ def has_corrupt_rows(primary: apsw.Connection) -> bool:
     """
     corrupt = list[int]()
     for query, types in ((_PARENT, _PARENT_TYPES), (f"{_PASSAGE} NOT INDEXED", _PASSAGE_TYPES)):
-        for _ in _sound(primary.execute(query.format(schema="main")), types, corrupt):
+        for _ in _sound(primary.execute(query), types, corrupt):
             pass
     return bool(corrupt)
 

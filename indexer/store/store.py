@@ -6,8 +6,8 @@
         store.catch_up()
 
 Writers open the primary database alone. The index has a connection of its own, with the primary attached
-read-only, because BEGIN IMMEDIATE locks every attached file that can be written. A Store serves one
-thread; open one for each.
+read-only where a query sees both, because BEGIN IMMEDIATE locks every attached file that can be written. A Store
+serves one thread; open one for each.
 """
 
 import os

@@ -83,7 +83,7 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
         asked = {folded_name(fold_agent(name)) for name in values["agent"]}
         stored = read_column(primary, "SELECT text FROM labels", (), str)
         labels["agent"] = tuple(name for name in stored if folded_name(name) in asked) or tuple(values["agent"])
-    unknown = {field: names for field, names in labels.items() if names and not label_ids(primary, "main", names)}
+    unknown = {field: names for field, names in labels.items() if names and not label_ids(primary, names)}
     origins: list[int] = []
     if named := tuple(values.get("origin", [])):
         from ctxrank.indexer.store.origins import origin_codes  # noqa: PLC0415  only a search of an origin needs it

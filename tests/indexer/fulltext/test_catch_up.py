@@ -32,10 +32,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_an_index_is_current_once_it_has_every_change(store: Store) -> None:
     save(store, "a.md", "zebra")
-    assert search_ids(store, "zebra") and index_of(store).is_current()
+    assert search_ids(store, "zebra") and index_of(store).is_current(store.primary)
     with store.write() as change:
         change.connection.execute("UPDATE store SET seq = seq + 1")
-    assert not index_of(store).is_current()
+    assert not index_of(store).is_current(store.primary)
 
 
 def test_progress_is_told_around_each_batch_from_none_to_all(store: Store) -> None:

@@ -26,7 +26,7 @@ from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.fulltext.bulk_catch_up import LockFile
 from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of
 from ctxrank.indexer.fulltext.health import heal
-from ctxrank.indexer.fulltext.index_file import IndexState, is_title
+from ctxrank.indexer.fulltext.index_file import PRIMARY, IndexState, is_title
 from ctxrank.indexer.store.documents import Document, put, touch
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.store import Store
@@ -191,6 +191,15 @@ def test_the_passages_of_a_document_come_by_their_lines_and_rows_lead_to_texts(e
         assert [one.id for one in engine.signals([1, 999])] == [1] and engine.parents([1])[1].title == "Lock"
         assert engine.passages([4])[4].start_line == 9
         assert engine.feature_bounds(["high", "low"]) == (True, ("high",))
+
+
+def test_the_primary_database_is_attached_for_the_first_query_that_sees_both(engine: Fts5Engine) -> None:
+    engine.reopen_index()  # it was attached as the index was made
+    with engine.snapshot():
+        rows = engine.rows(RowQuery(OTTER))
+        assert engine.texts([row[0] for row in rows], 9) and engine.signals([1]) and engine.parents([1])
+        assert PRIMARY not in engine.index().connection.db_names()
+        assert engine.passages_of([3, 6]) and PRIMARY in engine.index().connection.db_names()
 
 
 def test_terms_are_looked_up_by_their_field_whether_or_not_they_were_expected(engine: Fts5Engine) -> None:

@@ -28,7 +28,7 @@ def ids_of(store: Store, where: str) -> list[int]:
 
 def test_a_parent_has_names_for_its_session_and_group_and_the_file_that_it_is_of(store: Store) -> None:
     (own,) = ids_of(store, "kind = 'package' AND record_id = 1")
-    found = parents.read_parents(store.primary, "main", [own, 999])
+    found = parents.read_parents(store.primary, [own, 999])
     parent = found.pop(own)
     assert not found and (parent.session, parent.group, parent.priority, parent.artifact_id) == ("S", "G", "high", 1)
     assert (parent.kind, parent.number, parent.path, parent.created_at) == ("package", 1, "a.md", 100)
@@ -39,23 +39,23 @@ def test_the_passages_of_a_document_are_in_their_order(store: Store) -> None:
     passages, corrupt = parents.passages_of_parent(store.primary, own)
     assert "".join(passage.body for passage in passages) == LONG and not corrupt
     assert [passage.start_line for passage in passages] == sorted(passage.start_line for passage in passages)
-    assert parents.read_passages(store.primary, "main", [passages[0].id]) == {passages[0].id: passages[0]}
+    assert parents.read_passages(store.primary, [passages[0].id]) == {passages[0].id: passages[0]}
 
 
 def test_signals_are_of_what_the_index_has_read(store: Store) -> None:
     first, second = ids_of(store, "kind = 'package'")
     seq = next(store.primary.execute("SELECT seq FROM documents WHERE id = ?", (second,)))[0]
-    signals = parents.read_signals(store.primary, "main", [second, first, 999], seq)
+    signals = parents.read_signals(store.primary, [second, first, 999], seq)
     assert [(one.id, one.priority, one.created_at) for one in signals] == [(second, "low", 200), (first, "high", 100)]
     assert not any(one.is_superseded or one.path for one in signals)
-    assert [one.id for one in parents.read_signals(store.primary, "main", [second, first], seq - 1)] == [first]
+    assert [one.id for one in parents.read_signals(store.primary, [second, first], seq - 1)] == [first]
 
 
 def test_bounds_are_of_what_was_ever_stored(store: Store, tmp_path: Path) -> None:
-    bounds = parents.read_feature_bounds(store.primary, "main", ("critical", "high", "low"))
+    bounds = parents.read_feature_bounds(store.primary, ("critical", "high", "low"))
     assert bounds.has_passages and set(bounds.priorities) == {"high", "low"}
     with make_store(tmp_path / "empty") as empty:
-        assert parents.read_feature_bounds(empty.primary, "main", ("high",)) == parents.FeatureBounds(False, ())
+        assert parents.read_feature_bounds(empty.primary, ("high",)) == parents.FeatureBounds(False, ())
 
 
 def test_few_documents_are_counted_with_their_passages(store: Store) -> None:
@@ -88,7 +88,7 @@ def test_a_row_that_no_row_can_be_is_left_out_and_named(store: Store) -> None:
     assert parents.passages_of_parent(store.primary, own)[1] == [passage]
     for read, number in ((parents.read_parents, own), (parents.read_passages, passage)):
         with pytest.raises(TypeError):
-            read(store.primary, "main", [number])
+            read(store.primary, [number])
 
 
 def test_every_document_that_can_be_a_hit_is_in_scope(store: Store) -> None:
