@@ -18,7 +18,7 @@ A count that does not fit its bits stays at their maximum: by then BM25's term f
 """
 
 import sys
-from bisect import bisect_left
+from _bisect import bisect_left
 from collections.abc import Mapping
 
 from ctxrank.indexer.engine import FieldWeights

@@ -14,7 +14,7 @@ Everything else that is default-ignorable goes, with the controls, private, unas
 category C, and the blank of Braille. So do selectors behind letters and ideographs: a sentence fits into them.
 """
 
-from bisect import bisect_right
+from _bisect import bisect_right
 from collections.abc import Iterator
 
 from ctxrank.indexer.light_typing import cache

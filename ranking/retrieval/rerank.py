@@ -6,8 +6,8 @@ every document its time and space, for the few that come so far; beyond MAX_RERA
 with 20, 30 and 50 rows: the same within 0.001).
 """
 
+from _bisect import bisect_left, bisect_right
 from _operator import neg
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 

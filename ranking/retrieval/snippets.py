@@ -10,7 +10,7 @@ told apart by their places: `Snippet.marks` in the snippet, `SnippetLine.marks` 
 shown plain in prose.
 """
 
-from bisect import bisect_left
+from _bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from os.path import splitext
 

@@ -43,8 +43,11 @@ def test_a_module_is_as_python_finds_it(tmp_path: Path) -> None:
             assert getattr(own, field) == getattr(usual, field), field
         places = usual.submodule_search_locations
         assert own.submodule_search_locations == (None if places is None else list(places))
-        module = _loaded(tmp_path, name)
-        assert (module.said, module.__file__) == (said, usual.origin)
+        module, model = _loaded(tmp_path, name), module_from_spec(usual)
+        assert module.said == said
+        for field in ("__name__", "__file__", "__cached__", "__package__", "__path__"):
+            assert getattr(module, field, None) == getattr(model, field, None), field
+        assert module.__loader__ is not None and module.__spec__ is not None
 
 
 def test_what_was_kept_of_another_source_is_not_run(tmp_path: Path) -> None:

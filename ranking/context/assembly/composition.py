@@ -3,7 +3,7 @@
 Prices are for the rendered text (prices.py), so that their sum is not below what the whole text costs.
 """
 
-from bisect import bisect_right
+from _bisect import bisect_right
 from itertools import accumulate
 from math import ceil
 
