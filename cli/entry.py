@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _OBJECTS_BEFORE_COLLECTION = 100_000
 # Commands with a parser of their own, found by name: loading click would cost twice a bare interpreter's start.
-# The exit code of a hook is 0, whatever its words are.
-_OWN_PARSER = {"bazinga": "ctxrank.extensions.bazinga.run", "hook": "ctxrank.cli.agents.hook"}
+_OWN_PARSER = {"bazinga": "ctxrank.extensions.bazinga.run"}
+_OWN_PARSER["hook"] = "ctxrank.cli.agents.hook"  # its exit code is 0, whatever its words are
 _BYTECODE = f".{sys.implementation.cache_tag}.pyc"
 _HEAD_BYTES = 16  # of a file of bytecode: for which Python it is, and of which source
 
