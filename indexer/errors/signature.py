@@ -99,7 +99,7 @@ def told_by(one: Signature) -> dict[tuple[str, ...], str]:
     """
     lines = one.report.split("\n")
     is_listed = any(one.message in line and _SAID["listed"].match(line) for line in lines)
-    beside = (line for at, line in enumerate(lines) if tells(lines, at) and one.message not in line)
+    beside = (line for at, line in enumerate(lines) if tells(lines, at) and (one.message or "\n") not in line)
     others = (line.strip(_MARGIN) for line in beside if not (is_listed and _SAID["listed"].match(line)))
     told = {masked(line).words: line for line in others}
     return {words: told[words] for words in told if len(_ordinary(words)) >= _LEAST_NOTE}

@@ -158,13 +158,14 @@ class _About(NamedTuple):
 
     names_vary: bool  # names in code of a language whose messages are known
     is_absent: bool  # something is missing
-    is_of_code: bool = False  # it speaks of code in a file, and of nothing that is not there or not allowed
+    is_of_code: bool = False  # its names are one's own: it speaks of nothing that is not there or not allowed
     files: tuple[str, str] = ("", "")  # what the files are called that the new and the stored error are in
 
 
 def _about(text: str, files: tuple[str, str], *, names_vary: bool = False) -> _About:
     is_absent = _SAID["absent"].search(text) is not None
-    is_of_code = bool(files[0]) and not is_absent and _UNITS["absence"].search(text) is None
+    # Outside a file what failed is the point.
+    is_of_code = not (is_absent or _UNITS["absence"].search(text)) and (bool(files[0]) or "fail" not in text.lower())
     return _About(names_vary, is_absent, is_of_code, files)
 
 

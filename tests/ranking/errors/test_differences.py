@@ -47,6 +47,7 @@ def signed(text: str) -> Signature:
          "Error: 'nginx' was not found in /home/b/roles:/etc/roles:/home/b"),
         ("Error: not so\n\nThe key 'x' is\nno key.\n\nMore of 'a'.", "Error: not so\n\nThe key 'x'\nis no key."),
         ("Error: not so, and locked\n  Path: shop/prod.state", "Error: not so, and locked\n  Path: infra/dev.state"),
+        ("Error: twice is 'a'", "Error: twice is 'b'"),
         ("x.d(1,2): error: 'f(cfg)' is of type X", "y.d(3,4): error: 'look_up(user)' is of type X"),
     ],
 )  # fmt: skip
@@ -64,7 +65,7 @@ def test_what_varies_is_no_difference(asked: str, known: str) -> None:
          ("/opt/a/chrome", "/opt/a/webkit")),
         ("x.lean:1:2: error: unknown identifier 'a'", "x.lean:1:2: error: unknown identifier 'b'", ("a", "b")),
         ("x.m:1:2: error: 'a' is never used", "x.m:3:4: error: 'b' is never used", ("a", "b")),
-        ("Error: twice is 'a'", "Error: twice is 'b'", ("a", "b")),
+        ("Error: the hook 'a' failed", "Error: the hook 'b' failed", ("a", "b")),
         ("x.bicep(1,2): error BCP053: there is no 'a'", "x.bicep(1,2): error BCP053: there is no 'b'", ("a", "b")),
         ("error[E03002]: unbound module\n  \u2502     ^^^ Unbound module: 'a'\n",
          "error[E03002]: unbound module\n  \u2502     ^^^ Unbound module: 'b'\n", ("a", "b")),

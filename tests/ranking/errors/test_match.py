@@ -638,6 +638,27 @@ def test_a_summary_alone_is_never_known_and_says_why(store: Store, text: str) ->
     assert answer.reason == "The output says only that something failed, not what."
 
 
+COLLECTED = """
+=================================== ERRORS ====================================
+___________________ ERROR collecting b/test_cart.py ___________________
+import file mismatch: a/test_cart.py
+=========================== short test summary info ============================
+ERROR b/test_cart.py
+"""
+
+
+def test_a_report_of_which_no_line_is_its_message_is_known_again(store: Store) -> None:
+    save(store, COLLECTED)
+    assert grades(store, COLLECTED) == ["exact"]
+
+
+def test_what_is_wrong_may_stand_below_a_place_and_the_word_error(store: Store) -> None:
+    below = "\n    \u2022 No instance for `Show (Int -> Int)' arising from a use of `print'\n"
+    save(store, f"src/Main.hs:42:9: error:{below}")
+    found = ask(store, f"app/Tiles.hs:7:1: error:{below}")
+    assert [match.word for match in found.matches] == ["known"]
+
+
 CLOSED = "warning: cart.adoc: line {}: {}\nmake: *** [Makefile:{}: build/cart.html] Error 1\n"
 
 
